@@ -10,9 +10,9 @@ independent normal numbers, `components`. The posterior's standard deviations ar
 be near those of as many runs in process (`dither simulate --in-process --outstanding CONNECTIONS`).
 """
 
+import math
 import sys
 import tempfile
-import threading
 import time
 from collections.abc import Sequence
 from contextlib import ExitStack
@@ -25,7 +25,8 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from benchmarks.loads.burst_kinds import KINDS, People
-from benchmarks.loads.machine import LOAD_CORE, cpu_seconds, on_core, postgres_database
+from benchmarks.loads.crowds import Course, Crowds, crowds_of
+from benchmarks.loads.machine import cpu_seconds, postgres_database
 from benchmarks.loads.servers import TOKEN, Target, dither_server, new_collection
 from dither_client.addresses import collection_path
 from dither_client.posterior.wire import to_json
@@ -34,8 +35,6 @@ from dither_estimator.learning.any_learner import any_learner
 from dither_estimator.specification.specification import Specification
 from dither_server.simulate.behaviours import Behaviours, draw_roles
 from dither_server.simulate.in_process import simulate_in_process
-from dither_server.simulate.outcome import Outcome
-from dither_server.simulate.over_http import simulate_over_http
 from dither_server.simulate.respondents import Respondents
 from testing.tables import print_table
 
@@ -89,9 +88,9 @@ def main(arguments: Sequence[str]) -> None:
     for database in databases:
         for number in map(int, processes):
             with ExitStack() as stack:
-                targets = _servers(stack, database, number)
+                targets, crowds = _servers(stack, database, number), stack.enter_context(crowds_of(number))
                 title = f"{database}, {number} process{'es' if number > 1 else ''}: medians of {runs} runs"
-                print_table(title, columns, (_row(targets, case, beside[case], runs) for case in cases))
+                print_table(title, columns, (_row(targets, crowds, case, beside[case], runs) for case in cases))
 
 
 def _servers(stack: ExitStack, database: str, processes: int) -> list[Target]:
@@ -110,9 +109,9 @@ def _servers(stack: ExitStack, database: str, processes: int) -> list[Target]:
     return targets
 
 
-def _row(targets: list[Target], case: _Case, beside: Sequence[_Burst], runs: int) -> tuple[str, ...]:
+def _row(targets: list[Target], crowds: Crowds, case: _Case, beside: Sequence[_Burst], runs: int) -> tuple[str, ...]:
     kind, epsilon, size, connections = case
-    found = [_live(targets, *case, seed) for seed in range(runs)]
+    found = [_live(targets, crowds, *case, seed) for seed in range(runs)]
     own, other = (np.median([burst.sds for burst in bursts], axis=0) for bursts in (found, beside))
     rate = median(burst.later_rate for burst in found)
     return (
@@ -130,46 +129,42 @@ def _row(targets: list[Target], case: _Case, beside: Sequence[_Burst], runs: int
     )
 
 
-def _live(targets: list[Target], kind: str, epsilon: int, size: int, connections: int, seed: int) -> _Burst:
+def _live(
+    targets: list[Target], crowds: Crowds, kind: str, epsilon: int, size: int, connections: int, seed: int
+) -> _Burst:
     """One run: as many of the connections to each server."""
     collection = new_collection(targets[0], {**KINDS[kind].fields, "epsilon": epsilon})
-    people = _people(kind, epsilon, size, seed)
-    outcomes: list[Outcome] = []
-    reached: list[float] = []
-    done = [0] * len(targets)
+    people, number = _people(kind, epsilon, size, seed), len(targets)
+    parts = [_part(people, slice(first, None, number), KINDS[kind].grouped, seed) for first in range(number)]
     used = sum(cpu_seconds(target.pid) for target in targets)
-    began = time.perf_counter()
-
-    def ask(number: int) -> None:
-        def note(answered: int) -> None:
-            done[number] = answered
-            if not reached and sum(done) >= _SEARCH:
-                reached.extend((time.perf_counter(), sum(done)))
-
-        part = slice(number, None, len(targets))
-        roles = draw_roles(np.random.default_rng(seed), Behaviours(), len(people.values[part]))
-        groups = people.labels[part] if people.labels and KINDS[kind].grouped else None
-        mine = Respondents(people.values[part], roles, groups=groups)
-        at_once = max(1, connections // len(targets))
-        outcomes.append(simulate_over_http(targets[number].url, TOKEN, collection, mine, at_once, note))
-
-    with on_core(LOAD_CORE):
-        threads = [threading.Thread(target=ask, args=(number,)) for number in range(len(targets))]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-    seconds = max(outcome.seconds for outcome in outcomes)
-    rate = (size - reached[1]) / (began + seconds - reached[0]) if size > 2 * _SEARCH and reached else 0.0
-    loads = [outcome.load for outcome in outcomes if outcome.load is not None]
+    courses = crowds.answer(targets, collection, parts, max(1, connections // number))
     settled = _settled(targets[0], collection, size)
+    began = min(course.done[0][0] for course in courses)
+    ended = max(course.done[-1][0] for course in courses)
+    found, learnt_at = _found(courses)
     return _Burst(
         KINDS[kind].sds(settled),
-        seconds,
+        ended - began,
         sum(cpu_seconds(target.pid) for target in targets) - used,
-        max(load.ticket_seconds["q99"] for load in loads),
-        rate,
+        float(np.quantile(np.concatenate([course.tally.waits for course in courses]), 0.99)),
+        (size - found) / (ended - learnt_at) if size > 2 * _SEARCH else 0.0,
     )
+
+
+def _part(people: People, here: slice, grouped: bool, seed: int) -> Respondents:
+    values = people.values[here]
+    roles = draw_roles(np.random.default_rng(seed), Behaviours(), len(values))
+    return Respondents(values, roles, groups=people.labels[here] if people.labels and grouped else None)
+
+
+def _found(courses: Sequence[Course]) -> tuple[int, float]:
+    """How many were done, and when, once `_SEARCH` were."""
+    done = [0] * len(courses)
+    for at, crowd, now in sorted((at, crowd, now) for crowd, course in enumerate(courses) for at, now in course.done):
+        done[crowd] = now
+        if sum(done) >= _SEARCH:
+            return sum(done), at
+    return sum(done), math.inf
 
 
 def _settled(target: Target, collection: str, size: int) -> Any:

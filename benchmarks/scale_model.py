@@ -39,17 +39,17 @@ _GOAL = 100_000
 class Costs:
     """What one thing takes. Times are seconds of one core."""
 
-    ticket: float = 70e-6
-    answer: float = 73e-6
-    batch_answer: float = 13.9e-6
+    ticket: float = 49e-6
+    answer: float = 51e-6
+    batch_answer: float = 13.0e-6
     bulk_ticket: float = 5.0e-6
-    database_answer: float = 30e-6
+    database_answer: float = 17e-6
     """Core seconds of PostgreSQL for an answer in a transaction of up to 64."""
     learning: float = 1 / 21
     """The share of a core for a busy collection: its owner rests for at least twenty times as long as it learns."""
-    idle: float = 0.013
+    idle: float = 0.019
     """The share of a core that a replica takes for its polls, its beats and its clock."""
-    publication: float = 3_228.0
+    publication: float = 24_589.0
     """Bytes that a replica reads of one collection when its owner has published."""
     polls: float = 2.0
     """Publications that a replica reads each second, at most."""

@@ -129,6 +129,8 @@ def _heads(path: str, collection: str) -> Iterator[tuple[str, dict[str, str]]]:
     yield "a long token", {"authorization": "Bearer " + "x" * _HEAD}
     for count in (95, _HEAD // 10):
         yield "many headers", {f"x{i}": "" for i in range(count)}
+    for length in (100, 253, _HEAD // 4, _HEAD):
+        yield "a long host", {"host": "a" * length}
     yield "many addresses", {"x-forwarded-for": "127.0.0.1," * (_HEAD // 10)}
     yield "wants a page", {"accept": "text/html," * (_HEAD // 10)}
 

@@ -4,8 +4,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from benchmarks.random_collections.collection import RandomCollection
+from dither_client.posterior.sentences import CANNOT_TELL
 from dither_client.posterior.wire import PosteriorReply
-from dither_estimator.checks.competing_families import CANNOT_TELL, NONE_OF_THESE
+from dither_estimator.checks.competing_families import NONE_OF_THESE
 from dither_estimator.checks.prior_conflict import prior_conflicts
 from dither_estimator.specification.specification import Specification
 

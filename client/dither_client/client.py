@@ -1,6 +1,7 @@
 """A respondent's client of one server, synchronous and asyncio: thin drivers of the protocol's flows."""
 
 import asyncio
+import os
 import time
 from collections.abc import Sequence
 from decimal import Decimal
@@ -57,6 +58,8 @@ class _Respondent:
         self._relay = None if relay is None else _parse_relay(relay, self._address, token)
         self.server = self._address.base
         self._own_ledger: Ledger | None = None
+        if isinstance(ledger, str | os.PathLike):
+            raise TypeError("ledger: give dither_client.Ledger(path), not the path itself")
         if ledger is None:
             ledger = self._own_ledger = Ledger()
         self.ledger = ledger

@@ -7,7 +7,7 @@ from dither_client.extras import require_extra
 
 __all__ = ["NoWorkers", "workers_of"]
 
-_PATIENCE = "10s"
+_CONNECT_TIMEOUT = "10s"
 
 
 class NoWorkers(ValueError):
@@ -28,7 +28,7 @@ def workers_of(address: str | None) -> Iterator[None]:
     from joblib import parallel_config
 
     try:
-        client = Client(address, timeout=_PATIENCE)
+        client = Client(address, timeout=_CONNECT_TIMEOUT)
     except (OSError, ValueError):
         raise NoWorkers(f"no Dask scheduler answers at {address}: start one with dask scheduler") from None
     with client:

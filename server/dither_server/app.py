@@ -70,12 +70,11 @@ class Application(FastAPI):
     """FastAPI behind the front door. `FastAPI.add_middleware` would put the framework's own around that."""
 
     front: ASGIApp
-    """What every request comes to first."""
+    """What every request comes to first; a server that is given this saves a call for each."""
     service: Service
     """Set when the application starts."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        scope["app"] = self
         await self.front(scope, receive, send)
 
 
@@ -115,7 +114,7 @@ def create_app(settings: Settings, clock: Clock = time.time) -> Application:
     app.router.routes.extend(_routes())
     models = (*collections.MODELS, *invitations.MODELS, *member_counts.MODELS, *tokens.MODELS)
     add_openapi(app, _BUSY_CALLS, models)
-    app.front = _front(partial(FastAPI.__call__, app), settings, metrics)
+    app.front = _front(app, settings, metrics)
     return app
 
 
@@ -128,18 +127,19 @@ def _routes() -> Sequence[BaseRoute]:
     return tuple(app.router.routes)
 
 
-def _front(app: ASGIApp, settings: Settings, metrics: Metrics) -> ASGIApp:
+def _front(app: Application, settings: Settings, metrics: Metrics) -> ASGIApp:
     """The front door before `app`, and the middleware that the settings need."""
+    framework: ASGIApp = partial(FastAPI.__call__, app)
     cors = None
     if settings.cors_origins:
         cors = CORSMiddleware(
-            app,
+            framework,
             allow_origins=list(settings.cors_origins),
             allow_methods=["GET", "POST"],
             allow_headers=["Authorization", "Content-Type"],
             expose_headers=["Retry-After", "X-Request-ID"],
         )
-    front: ASGIApp = FrontDoor(app, _BUSY_CALLS, metrics, cors)
+    front: ASGIApp = FrontDoor(app, framework, _BUSY_CALLS, metrics, cors)
     if settings.trusted_proxies:
         # uvicorn has types of its own for the same protocol.
         front = cast(ASGIApp, ProxyHeadersMiddleware(cast(Any, front), trusted_hosts=list(settings.trusted_proxies)))

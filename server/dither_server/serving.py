@@ -60,7 +60,7 @@ def serve(settings: Settings, started: Started | None = None) -> None:
         _log.warning(sentence)
     app = create_app(settings)
     config = uvicorn.Config(
-        app,
+        app.front,
         log_config=None,
         access_log=False,
         server_header=False,

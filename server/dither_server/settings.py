@@ -150,6 +150,14 @@ class Settings(BaseSettings):
     )
 
 
+_WRONG = {
+    "bool_parsing": "it must be true or false",
+    "int_parsing": "it must be a whole number",
+    "float_parsing": "it must be a number",
+}
+"""What is wrong with a setting, in words, by pydantic's name of the error."""
+
+
 def load_settings(**given: Any) -> Settings:
     """The settings from `given` and the environment; `given` takes precedence, and `None` means unset.
 
@@ -161,9 +169,8 @@ def load_settings(**given: Any) -> Settings:
     except ValidationError as error:
         first = error.errors(include_input=False, include_url=False)[0]
         name = str(first["loc"][0]) if first["loc"] else ""
-        raise StartRefused(
-            f"{PREFIX}{name.upper()} cannot be used: {first['msg'].removeprefix('Value error, ')}."
-        ) from None
+        wrong = _WRONG.get(first["type"], first["msg"].removeprefix("Value error, "))
+        raise StartRefused(f"{PREFIX}{name.upper()} cannot be used: {wrong}.") from None
     for name in ("admin_token", "metrics_token"):
         token = getattr(settings, name)
         if token is not None and not _TOKEN.fullmatch(token.get_secret_value()):
@@ -211,5 +218,6 @@ def _refuse_unknown(environ: Mapping[str, str]) -> None:
         name = variable.upper().removeprefix(PREFIX)
         if name in known or name in _COMMAND_LINE:
             continue
-        closest = difflib.get_close_matches(name, known, n=1, cutoff=0.0)[0]
-        raise StartRefused(f"There is no setting {variable}: did you mean {PREFIX}{closest}?")
+        closest = difflib.get_close_matches(name, known, n=1, cutoff=0.35)
+        advice = f"did you mean {PREFIX}{closest[0]}?" if closest else "docs/operators.md lists all that there are."
+        raise StartRefused(f"There is no setting {variable}: {advice}")

@@ -72,6 +72,6 @@ def picture(page: Page, chart: str) -> str:
 
 def told(page: Page, chart: str) -> str:
     """What a screen reader is told of the chart, which is written below it, too."""
-    words = page.locator(f"#{chart}").get_attribute("aria-valuetext") or ""
-    assert page.locator(f"#{chart}-reading").inner_text() == words
+    words = page.locator(f'[id="{chart}"]').get_attribute("aria-valuetext") or ""
+    assert page.locator(f'[id="{chart}-reading"]').inner_text() == words
     return words

@@ -26,7 +26,7 @@ from sqlalchemy import Connection, Engine, Table, delete, func, insert, select
 from starlette.testclient import TestClient
 
 from dither_server.database import schema
-from dither_server.database.engine import make_engine, upgrade, writing
+from dither_server.database.engine import make_engine, transact, upgrade, writing
 from dither_server.tickets.office import SKEW, TICKET_LIFE
 from dither_server.tickets.packing import purpose_of
 from testing.databases import check_counts, driver_url, new_database
@@ -87,11 +87,7 @@ class Sequences(RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()
         self.engine = self.database()
-        with writing(self.engine).begin() as connection:
-            for table in reversed(schema.metadata.sorted_tables):
-                if table is not schema.audit_log:  # which refuses it
-                    connection.execute(delete(table))
-            connection.execute(insert(schema.ticket_keys).values(FIRST_KEY))
+        transact(writing(self.engine), _clear)
         self.app, self.clock = _application(self.engine.url.render_as_string(hide_password=False))
         self.clock.now = START
         self.model: dict[str, Collection] = {}
@@ -200,8 +196,8 @@ class Sequences(RuleBasedStateMachine):
         """Nothing more is written: what is not committed by now, as the last snapshot, is lost."""
         self.site.service.writer._stopping = True
         self.running.close()
-        with writing(self.engine).begin() as connection:  # the dead process's place has expired
-            connection.execute(delete(schema.replicas))
+        # The dead process's place has expired.
+        transact(writing(self.engine), lambda connection: connection.execute(delete(schema.replicas)))
         self.start()
 
     @invariant()
@@ -243,6 +239,13 @@ class Sequences(RuleBasedStateMachine):
         """A ticket's receipt is the same for ever."""
         if receipt is not None:
             assert self.model[ticket.collection].receipts.setdefault(ticket.text, receipt) == receipt
+
+
+def _clear(connection: Connection) -> None:
+    for table in reversed(schema.metadata.sorted_tables):
+        if table is not schema.audit_log:  # which refuses it
+            connection.execute(delete(table))
+    connection.execute(insert(schema.ticket_keys).values(FIRST_KEY))
 
 
 def _rows(connection: Connection, table: Table) -> dict[str, int]:

@@ -7,11 +7,17 @@ import pytest
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from testing.browser.chromium import CHROMIUMS, TIMEOUT_MS, launch
+from testing.browser.console import ConsoleErrors
 from testing.browser.site import WebSite, open_web_site
 from testing.browser.survey import Survey, open_survey
 from testing.tools import find_tool
 
 OpenPage = Callable[..., Page]
+
+_NO_ICON = r"/favicon\.ico\)"
+"""An error that any page may have: Chromium asks for an icon of every site, and sites of plain files have none."""
+_BUSY = r"status of 503 |net::ERR_(INCOMPLETE_CHUNKED_ENCODING|CONNECTION_RESET)"
+"""Errors that a page cannot help, of a server that is too busy or ends a stream: the page asks again."""
 
 expect.set_options(timeout=TIMEOUT_MS)
 
@@ -31,19 +37,26 @@ def browser() -> Iterator[Browser]:
 
 
 @pytest.fixture
-def open_page(browser: Browser) -> Iterator[OpenPage]:
-    """Opens pages, each with a profile of its own; what is given goes to Playwright's `new_context`."""
-    contexts = []
+def open_page(browser: Browser, request: pytest.FixtureRequest) -> Iterator[OpenPage]:
+    """Opens pages, each with a profile of its own; what is given goes to Playwright's `new_context`.
+
+    The test fails if a page has an error in its console or an exception that nothing catches, unless the test has the
+    mark `console_errors` with a pattern that is found in it.
+    """
+    contexts, errors = [], ConsoleErrors()
 
     def open_page(**options: Any) -> Page:
         context = browser.new_context(**{"viewport": {"width": 1024, "height": 768}, **options})
         context.set_default_timeout(TIMEOUT_MS)
+        errors.follow(context)
         contexts.append(context)
         return context.new_page()
 
     yield open_page
     for context in contexts:
         context.close()
+    named = [pattern for mark in request.node.iter_markers("console_errors") for pattern in mark.args]
+    errors.check([*named, _NO_ICON, _BUSY])
 
 
 @pytest.fixture(scope="module")

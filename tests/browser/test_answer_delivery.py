@@ -2,6 +2,7 @@
 
 import json
 
+import pytest
 from playwright.sync_api import Page, Route, expect
 
 from testing.browser.answering import (
@@ -34,6 +35,7 @@ def page_with_a_waiting_answer(open_page: OpenPage, site: WebSite, collection: s
     return page
 
 
+@pytest.mark.console_errors("net::ERR_INTERNET_DISCONNECTED .*/responses")
 def test_offline_then_online_sends_the_same_bytes_once(open_page: OpenPage, site: WebSite) -> None:
     collection = site.create()
     page = open_page()
@@ -60,6 +62,7 @@ def test_offline_then_online_sends_the_same_bytes_once(open_page: OpenPage, site
     assert site.answers(collection) == 1
 
 
+@pytest.mark.console_errors("net::ERR_FAILED .*/responses")
 def test_an_answer_that_waits_is_sent_at_the_next_visit(open_page: OpenPage, site: WebSite) -> None:
     collection = site.create()
     page = page_with_a_waiting_answer(open_page, site, collection)
@@ -70,6 +73,7 @@ def test_an_answer_that_waits_is_sent_at_the_next_visit(open_page: OpenPage, sit
     assert site.answers(collection) == 1
 
 
+@pytest.mark.console_errors("net::ERR_FAILED .*/responses")
 def test_the_button_sends_what_waits_once_the_network_is_back(open_page: OpenPage, site: WebSite) -> None:
     """Also where the browser does not notice that it is."""
     collection = site.create()
@@ -88,6 +92,7 @@ def test_the_button_sends_what_waits_once_the_network_is_back(open_page: OpenPag
     assert site.answers(collection) == 1
 
 
+@pytest.mark.console_errors("net::ERR_FAILED .*/tickets")
 def test_without_a_ticket_the_same_button_tries_again(open_page: OpenPage, site: WebSite) -> None:
     collection = site.create()
     page = open_page()
@@ -101,6 +106,7 @@ def test_without_a_ticket_the_same_button_tries_again(open_page: OpenPage, site:
     assert site.answers(collection) == 1
 
 
+@pytest.mark.console_errors("net::ERR_FAILED .*/responses")
 def test_a_reply_that_was_lost_counts_once(open_page: OpenPage, site: WebSite) -> None:
     """The server stored the answer, and the browser did not hear of it."""
     collection = site.create()
@@ -140,6 +146,7 @@ def test_what_was_begun_is_finished_without_another_charge(open_page: OpenPage, 
     assert site.answers(collection) == 1
 
 
+@pytest.mark.console_errors("net::ERR_FAILED .*/responses", r"status of 4\d\d .*/responses")
 def test_an_answer_that_came_too_late_is_not_drawn_again(open_page: OpenPage, site: WebSite) -> None:
     collection = site.create()
     page = page_with_a_waiting_answer(open_page, site, collection)

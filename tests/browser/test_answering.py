@@ -3,6 +3,7 @@
 import json
 import re
 
+import pytest
 from playwright.sync_api import expect
 
 from testing.browser.answering import (
@@ -43,6 +44,7 @@ def test_an_answer_is_counted_and_shown_and_a_second_visit_is_refused(open_page:
     assert site.answers(collection) == 1
 
 
+@pytest.mark.console_errors(r"net::ERR_FAILED .*/answer\.js")
 def test_whoever_has_answered_never_sees_the_form(open_page: OpenPage, site: WebSite) -> None:
     """Not even while the page's scripts are on their way; unless the ledger is lost, which decides."""
     collection = site.create()
@@ -175,6 +177,7 @@ def test_a_collection_that_is_not_open_says_so(open_page: OpenPage, site: WebSit
     assert violations(page) == []
 
 
+@pytest.mark.console_errors("status of 409 .*/tickets")
 def test_a_collection_that_is_full_says_so_and_keeps_what_was_answered(open_page: OpenPage, site: WebSite) -> None:
     collection = site.create(max_answers=1)
     page, late = open_page(), open_page()

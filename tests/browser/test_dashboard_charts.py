@@ -1,5 +1,6 @@
 """The dashboard's charts: they follow the answers, their axes fit, and keys and pointer read them."""
 
+import math
 import re
 from itertools import pairwise
 from pathlib import Path
@@ -8,6 +9,8 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
+from dither_client.posterior.digits import summary_numbers
+from dither_client.posterior.wire import ParameterSummary
 from testing.browser.axe import violations
 from testing.browser.dashboard import WRITING, band, open_parameters, picture, sign_in, told, wait_learnt
 from testing.browser.survey import Survey
@@ -72,7 +75,7 @@ def test_without_a_family_the_population_gets_clearer_while_answers_come(
     posterior = survey.call("GET", f"/collections/{collection}/posterior")
     median = posterior["quantiles"]["0.5"]
     assert (posterior["answers"], posterior["posterior"]) == (2_000, {})
-    assert now[2] == pytest.approx(median["q95"] - median["q05"], rel=1e-2)
+    assert now[2] == pytest.approx(median["q95"] - median["q05"], rel=0.1)  # of two significant digits
     expect(page.locator("#summary")).to_contain_text("Half of the people have ")
     assert requests.count(page.url) == 1
     assert len([url for url in requests if url.endswith("/stream")]) == 1
@@ -147,27 +150,54 @@ def test_numbers_of_several_orders_are_on_a_logarithmic_scale(
     assert [text for text in ticks(flat, flat, flat, flat, flat) if text.startswith("-")] == []
 
 
-def test_numbers_along_a_logarithmic_axis_do_not_touch_on_a_phone(
-    survey: Survey, answered: str, open_page: OpenPage
+@pytest.mark.parametrize(("kind", "largest"), [("shareOrders", 200_000), ("shareOrders", 20_000_000), ("share", 9e6)])
+@pytest.mark.parametrize("width", [360, 1280])
+def test_numbers_along_an_axis_fit_and_do_not_touch(
+    survey: Survey, answered: str, open_page: OpenPage, width: int, kind: str, largest: float
 ) -> None:
-    page = open_page(viewport={"width": 360, "height": 800})
+    """Also where the axis ends just after a long number."""
+    page = open_page(viewport={"width": width, "height": 800})
     page.add_init_script(WRITING)
     page.goto(f"{survey.url}/collections/{answered}")
     expect(page.locator("#distribution canvas")).to_be_visible()
+    for end in (largest, largest / 1.99, largest / 1.8):
+        written = page.evaluate(
+            """async ([kind, end]) => {
+                const { draw } = await import(document.querySelector('link[href$="plots.js"]').href);
+                written["distribution"] = {};
+                const x = Array.from({ length: 50 }, (_, i) => 0.5 * (2 * end) ** (i / 49));
+                const lines = [x, ...[0.1, 0.3, 0.5, 0.7, 0.9].map((share) => x.map(() => share))];
+                draw("distribution", { kind, lines, label: "", words: () => "" });
+                await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
+                return written["distribution"];
+            }""",
+            [kind, end],
+        )
+        labels = sorted((each["from"], each["to"]) for text, each in written.items() if re.fullmatch(r"[\d,.]+", text))
+        assert labels
+        assert all(end <= start for (_, end), (start, _) in pairwise(labels))
+        assert {text: each for text, each in written.items() if not each["fits"]} == {}
+
+
+@pytest.mark.parametrize("place", [861_255_200_000_000_000, -3e29, 0])
+def test_a_population_at_one_place_is_drawn(answered: str, survey: Survey, open_page: OpenPage, place: float) -> None:
+    """Few answers may lead far away, where numbers that differ little are rounded to the same."""
+    page = open_page()
+    page.add_init_script(WRITING)
+    page.goto(f"{survey.url}/collections/{answered}")
+    expect(page.locator("#population canvas")).to_be_visible()
     written = page.evaluate(
-        """async () => {
+        """async (place) => {
             const { draw } = await import(document.querySelector('link[href$="plots.js"]').href);
-            written["distribution"] = {};
-            const x = Array.from({ length: 50 }, (_, i) => 0.5 * 400000 ** (i / 49));
-            const lines = [x, ...[0.1, 0.3, 0.5, 0.7, 0.9].map((share) => x.map(() => share))];
-            draw("distribution", { kind: "shareOrders", lines, label: "", words: () => "" });
+            written["population"] = {};
+            const lines = Array.from({ length: 6 }, (_, i) => Array(5).fill(i ? i : place));
+            draw("population", { kind: "population", lines, label: "", words: () => "" });
             await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
-            return written["distribution"];
-        }"""
+            return written["population"];
+        }""",
+        place,
     )
-    labels = sorted((each["from"], each["to"]) for text, each in written.items() if re.fullmatch(r"[\d,.]+", text))
-    assert len(labels) >= 4
-    assert all(end <= start for (_, end), (start, _) in pairwise(labels))
+    assert len(written) > 2
 
 
 @pytest.mark.parametrize("width", [360, 1200])
@@ -182,11 +212,10 @@ def test_charts_are_read_with_keys_and_pointer(survey: Survey, answered: str, op
     chart.focus()
     chart.press("Home")
     row = history[0]
-    numbers = [row["posterior"]["mu"][part] for part in ("mean", "q50", "q25", "q75", "q05", "q95")]
-    mean, median, *band = (f"{float(f'{x:.4g}'):g}" for x in numbers)
+    mean, _, low, lower, median, upper, high = summary_numbers(ParameterSummary(**row["posterior"]["mu"]))
     assert told(page, "trajectory-mu") == (
         f"After {row['answers']:,} answers: mean {mean}, median {median} "
-        f"(50% sure: {band[0]} to {band[1]}; 90% sure: {band[2]} to {band[3]})."
+        f"(50% sure: {lower} to {upper}; 90% sure: {low} to {high})."
     )
     chart.press("ArrowRight")
     assert told(page, "trajectory-mu").startswith(f"After {history[1]['answers']:,} answers: ")
@@ -221,6 +250,24 @@ def test_charts_are_read_with_keys_and_pointer(survey: Survey, answered: str, op
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 
+def test_readings_have_the_digits_that_the_band_leaves_sure(survey: Survey, open_page: OpenPage) -> None:
+    """Two significant digits of the width of the 90% band; a width that is rounded down may have one place more."""
+    collection, page = survey.create(family=None, epsilon=4, visibility="public"), open_page()
+    survey.arrive(collection, 400)
+    page.goto(f"{survey.url}/collections/{collection}")
+    wait_learnt(page, 400)
+    for name, before in (
+        ("population", "doubling|density"),
+        ("distribution", "or less"),
+        ("trajectory-quantile_0.5", "answers:"),
+    ):
+        words = re.sub(r"\d+% sure", "", re.split(before, told(page, name))[1]).replace(",", "")
+        numbers = re.findall(r"\d+(?:\.\d+)?", words)
+        finest = max(0, 1 - math.floor(math.log10(float(numbers[-1]) - float(numbers[-2]))))
+        assert len(numbers) >= 4
+        assert {len(number.partition(".")[2]) for number in numbers} <= {finest, finest + 1}, words
+
+
 def test_what_is_read_stays_while_answers_come(survey: Survey, open_page: OpenPage) -> None:
     collection, page = survey.create(visibility="public"), open_page()
     survey.arrive(collection, 200)
@@ -234,6 +281,35 @@ def test_what_is_read_stays_while_answers_come(survey: Survey, open_page: OpenPa
     wait_learnt(page, 400)
     assert told(page, "trajectory-mu") == here
     assert told(page, "trajectory-sigma").startswith("After 400 answers: ")
+
+
+def test_curves_are_smooth_and_steps_are_crisp(survey: Survey, answered: str, open_page: OpenPage) -> None:
+    """Points on whole pixels would make stairs of a curve; where a curve has stairs, they are on whole pixels."""
+    page = open_page(viewport={"width": 360, "height": 800})
+    page.add_init_script("""
+        globalThis.places = [];
+        const lineTo = Path2D.prototype.lineTo;
+        Path2D.prototype.lineTo = function (x, y) {
+            globalThis.places.push(x, y);
+            lineTo.call(this, x, y);
+        };
+    """)
+    page.goto(f"{survey.url}/collections/{answered}")
+    expect(page.locator("#distribution canvas")).to_be_visible()
+    drawn = """async (kind) => {
+        const { draw } = await import(document.querySelector('link[href$="plots.js"]').href);
+        places.length = 0;
+        const x = Array.from({ length: 50 }, (_, i) => i);
+        const bands = [0.8, 0.9, 1, 1.1, 1.2].map((power) => x.map((i) => 0.9 * (i / 49) ** power));
+        const lines = [x, ...(kind === "density" ? bands.slice(2, 3) : bands)];
+        draw("distribution", { kind, lines, label: "", words: () => "" });
+        await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
+        return places.filter(Number.isFinite); // the edges of areas without colour have no place
+    }"""
+    for kind in ("share", "population", "trajectory", "density"):
+        places = page.evaluate(drawn, kind)
+        assert sum(place != round(place) for place in places) > len(places) / 2 > 0, kind
+    assert {place % 1 for place in page.evaluate(drawn, "shareWhole")} == {0}
 
 
 def test_an_axis_leaves_out_what_is_before_the_place_was_found(

@@ -46,6 +46,7 @@ def test_the_documented_example_answers_from_an_origin_that_the_server_knows(
         assert site.answers(collection) == 1
 
 
+@pytest.mark.console_errors("blocked by CORS policy", "net::ERR_FAILED", "^no response from the server")
 def test_an_origin_that_the_server_does_not_know_is_told_nothing(
     open_page: OpenPage, other_site: tuple[str, Path], tmp_path: Path
 ) -> None:
@@ -123,6 +124,7 @@ def fits(page: Page) -> None:
     inner.wait_for_function("() => Math.abs(innerHeight - document.documentElement.offsetHeight) < 2 && scrollY === 0")
 
 
+@pytest.mark.console_errors("frame-ancestors")
 def test_a_site_that_is_not_allowed_shows_no_page(
     open_page: OpenPage, other_site: tuple[str, Path], tmp_path: Path
 ) -> None:

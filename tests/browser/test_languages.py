@@ -71,6 +71,7 @@ def test_a_comma_begins_the_decimals(page: Page, site: WebSite) -> None:
     expect(understood).to_have_text("Verstanden als 1250, nicht als 1,25.")
 
 
+@pytest.mark.console_errors("net::ERR_FAILED .*/tickets", "status of 409 .*/tickets")
 def test_what_went_wrong_is_said_in_german(page: Page, site: WebSite) -> None:
     visit(page, site, site.create(minimum=0, maximum=10_000, decimals=2))
     alert = page.get_by_role("alert")

@@ -102,6 +102,7 @@ MALICIOUS = [
 ]
 
 
+@pytest.mark.console_errors("status of 403 .*/responses")
 def test_malicious_questions_are_refused_with_the_reason(open_page: OpenPage, site: WebSite) -> None:
     page = open_page()
     asked: list[str] = []

@@ -1,5 +1,7 @@
 """An admin creates a collection in a browser, with the keyboard and with all that the form offers."""
 
+import re
+
 import pytest
 from playwright.sync_api import expect
 
@@ -8,6 +10,9 @@ from testing.browser.dashboard import sign_in
 from testing.browser.survey import Survey
 from testing.servers.defaults import ADMIN_TOKEN
 from tests.browser.conftest import OpenPage
+
+# A form with something wrong in it comes back with this status.
+pytestmark = pytest.mark.console_errors(r"status of 422 .*/new\)")
 
 
 def test_an_admin_does_everything_with_the_keyboard(survey: Survey, open_page: OpenPage) -> None:
@@ -48,6 +53,32 @@ def test_an_admin_does_everything_with_the_keyboard(survey: Survey, open_page: O
     expect(page.get_by_role("banner").get_by_role("link", name="Sign in")).to_be_visible()
     page.goto(f"{survey.url}/collections/{collection}")
     expect(page.get_by_text("Only analysts can read the posterior")).to_be_visible()
+
+
+@pytest.mark.parametrize(("width", "seen"), [(360, True), (1200, False)])
+def test_on_a_phone_the_precision_is_below_the_field_that_it_follows_from(
+    survey: Survey, open_page: OpenPage, width: int, seen: bool
+) -> None:
+    """On a wide screen the whole advice is beside the fields."""
+    page = open_page(viewport={"width": width, "height": 640})
+    sign_in(page, survey, "/new")
+    page.get_by_label("Shape of the distribution").select_option("normal")
+    page.locator("#low").fill("300")
+    page.locator("#high").fill("3000")
+    brief = page.locator("#brief")
+    expect(brief).to_have_text(
+        re.compile(r"^Expected at ε = 1: middle \(mu\) ± [\d.]+, spread \(sigma\) ± [\d.]+ \(90% sure\)\.$")
+    )
+    page.get_by_label("ε of one answer").fill("2")
+    expect(brief).to_have_text(re.compile("^Expected at ε = 2: "))
+    expect(brief).to_be_visible(visible=seen)
+    if seen:
+        field, line = page.get_by_label("ε of one answer").bounding_box(), brief.bounding_box()
+        assert field is not None
+        assert line is not None
+        assert 0 < line["y"] + line["height"] - field["y"] < 320
+    page.get_by_label("ε of one answer").fill("nonsense")
+    expect(brief).to_have_text("")
 
 
 @pytest.mark.parametrize(("scheme", "width"), [("light", 360), ("dark", 1200)])
@@ -132,13 +163,13 @@ def test_each_of_several_numbers_has_a_prior_a_goal_and_exact_values(
         page.get_by_text(group).press("Enter")
     page.locator("#prior_mu").fill("norm, loc=1")
     page.get_by_role("button", name="Add a number").click()
-    for alone in ("#prior", "#goal", "#values", "#range"):
+    for alone in ("#prior", "#goal_of", "#goal", "#values", "#range"):
         expect(page.locator(alone)).to_be_hidden()
     wage, age = (page.get_by_role("group", name=f"Number {number}") for number in (1, 2))
     for number, name in ((wage, "wage"), (age, "age")):
         number.get_by_label("Name").fill(name)
         number.get_by_text("Exact values, goal and prior").press("Enter")
-        expect(number.get_by_label("Goal")).to_be_visible()
+        expect(number.get_by_label("What to learn best")).to_be_visible()
         expect(number.get_by_role("group", name="Prior")).to_be_hidden()
     wage.get_by_label("Shape of the distribution").select_option("gamma")
     expect(page.locator("#component_1_prior_shape")).to_be_visible()
@@ -147,7 +178,8 @@ def test_each_of_several_numbers_has_a_prior_a_goal_and_exact_values(
     page.locator("#component_1_prior_shape").fill("lognorm, s=1, loc=-1")
     page.locator("#component_1_prior_scale").fill("lognorm, s=1")
     age.get_by_label("Values that many people have exactly").fill("0, 100")
-    age.get_by_label("Goal").fill("quantiles=0.5")
+    age.get_by_label("What to learn best").select_option("Quantiles, such as the median")
+    age.get_by_label("Which of them").fill("50%")
     expect(page.locator("#advice")).to_contain_text("The component wage: prior of shape: the distribution must not")
     page.get_by_role("button", name="Create the collection").click()
     expect(page.locator("#component_1_prior-wrong")).to_contain_text("must not reach below 0")
@@ -162,6 +194,40 @@ def test_each_of_several_numbers_has_a_prior_a_goal_and_exact_values(
     terms = survey.call("GET", page.url.removeprefix(survey.url))
     told = [(each["family"], each.get("atoms")) for each in terms["components"]]
     assert told == [("gamma", None), ("nonparametric", [0, 100])]
+
+
+@pytest.mark.parametrize(("scheme", "width"), [("light", 360), ("dark", 1200)])
+def test_the_form_asks_for_the_values_of_a_question_that_is_always_the_same(
+    survey: Survey, open_page: OpenPage, scheme: str, width: int
+) -> None:
+    """Only where that is chosen; what was typed is not sent with another choice."""
+    page = open_page(color_scheme=scheme, viewport={"width": width, "height": 800})
+    sign_in(page, survey, "/new")
+    page.get_by_label("Title shown to respondents").fill("Rent")
+    page.get_by_text("How questions are chosen").press("Enter")
+    policy, first, last = (
+        page.get_by_label(name) for name in ("How the next question", "The same question from", "the same question to")
+    )
+    expect(first).to_be_hidden()
+    policy.select_option("Always the same question")
+    first.fill("3,000")
+    last.fill("300")
+    expect(page.locator("#advice")).to_contain_text("“The same question from” must be below")
+    with page.expect_request("**/new/advice?*") as asked:
+        policy.select_option("")
+    assert "policy" not in asked.value.url
+    expect(first).to_be_hidden()
+    policy.select_option("fixed")
+    page.get_by_role("button", name="Create the collection").click()
+    expect(page.locator("#policy_low-wrong")).to_contain_text("must be below “the same question to”")
+    expect(policy).to_have_value("fixed")
+    assert violations(page) == []
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    first.fill("300")
+    last.fill("3,000")
+    page.get_by_role("button", name="Create the collection").click()
+    page.wait_for_url("**/collections/*")
+    assert survey.call("GET", page.url.removeprefix(survey.url))["policy"] == "fixed:300:3000"
 
 
 @pytest.mark.parametrize(("scheme", "width"), [("light", 360), ("dark", 1200)])

@@ -183,6 +183,7 @@ def test_the_bands_are_drawn_where_they_are(address: str, open_page: OpenPage, w
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 
+@pytest.mark.console_errors(r"status of 404 .*/bands\.json")
 def test_without_the_curves_their_words_stay(address: str, open_page: OpenPage) -> None:
     page = open_page()
     page.route("**/bands.json", lambda route: route.fulfill(status=404))

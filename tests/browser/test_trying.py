@@ -19,6 +19,7 @@ def call(page: Page, heading: str) -> Locator:
     return section.locator("form")
 
 
+@pytest.mark.console_errors("status of 401")
 @pytest.mark.parametrize("width", [360, 1280])
 def test_calls_are_tried(survey: Survey, open_page: OpenPage, width: int) -> None:
     page, troubles = open_page(viewport={"width": width, "height": 800}), list[str]()

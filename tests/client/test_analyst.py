@@ -116,6 +116,16 @@ def test_logarithms_are_not_shown_unasked(server: FakeServer, analyst: Analyst, 
     assert len([each for each in server.requests if each.path == "/v1/collections/laplace"]) == 1, "terms never change"
 
 
+def test_before_any_answer_no_number_is_told() -> None:
+    """What was assumed may be any number at all."""
+    empty = parse_posterior("laplace", {**POSTERIOR, "answers": 0}, lambda: parse_particles({}))
+    told = ["Posterior of laplace after 0 answers", "  Before any answer this is only what was assumed."]
+    assert repr(empty).splitlines() == told
+    assert "<td>" not in empty._repr_html_()
+    counted = parse_posterior("laplace", {**POSTERIOR, "answers": 0, "members": 9}, lambda: parse_particles({}))
+    assert "  mu     50.0 ± 2  (90%: 46.7 to 53.3)" in repr(counted).splitlines()
+
+
 def test_each_component_has_its_own_scale(analyst: Analyst) -> None:
     part = {"answers": 5, "posterior": POSTERIOR["posterior"], "covariance": POSTERIOR["covariance"]}
     data = {**POSTERIOR, "posterior": {}, "covariance": [], "components": {"wage": part, "age": part}}

@@ -313,3 +313,10 @@ def test_nothing_is_logged_but_addresses(server: FakeServer, caplog: pytest.LogC
     assert caplog.records
     assert "123456" not in caplog.text
     assert receipt.receipt not in caplog.text
+
+
+@pytest.mark.parametrize("client", [Client, AsyncClient])
+def test_a_path_is_no_ledger(client: type[Client | AsyncClient], tmp_path: Path) -> None:
+    for path in (tmp_path / "ledger", str(tmp_path / "ledger")):
+        with pytest.raises(TypeError, match=r"give dither_client\.Ledger\(path\)"):
+            client("https://example.org", ledger=path)  # type: ignore[arg-type]

@@ -52,3 +52,11 @@ def test_each_folder_and_module_has_its_row(package: str) -> None:
         "__pycache__",
     }
     assert sorted(rows(package)) == sorted(there)
+
+
+def test_each_thread_has_its_row() -> None:
+    _, _, section = PAGE.partition("\n## Threads\n")
+    told = set(re.findall(r"^\| (\w+), `", section, flags=re.MULTILINE))
+    named = re.compile(r'(?:name|thread_name_prefix)="dither-(\w+)"')
+    files = (ROOT / "server" / "dither_server").rglob("*.py")
+    assert told == {name for file in files for name in named.findall(file.read_text(encoding="utf-8"))}

@@ -33,6 +33,7 @@ from rich.table import Column, Table
 
 from dither_client.errors import Problem
 from dither_client.extras import MissingExtra
+from dither_client.posterior.names import term_text
 from dither_client.protocol.messages import printable
 from dither_client.tables.file_errors import json_object
 
@@ -92,8 +93,13 @@ def print_table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> Non
     others = (Column(name, min_width=max(map(len, name.split()), default=None)) for name in columns[1:])
     table = Table(Column(columns[0], no_wrap=True), *others, box=None, pad_edge=False)
     for row in rows:
-        table.add_row(*("" if cell is None else printable(str(cell)) for cell in row))
+        table.add_row(*(printable(_cell(cell)) for cell in row))
     Console(highlight=False, markup=False).print(table)
+
+
+def _cell(cell: object) -> str:
+    """A cell as people write it: a time to the minute."""
+    return "" if cell is None else term_text(cell) if isinstance(cell, str) else str(cell)
 
 
 def fail(message: str, code: int = 1) -> NoReturn:

@@ -10,6 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from dither_client.posterior.digits import correlation_numbers, population_numbers, summary_numbers
+from dither_client.posterior.names import moment
 from dither_client.posterior.posterior import Posterior
 from dither_client.posterior.sentences import title_with_unit, whole_numbers, zeros_and_ones
 from dither_client.posterior.wire import ParameterSummary
@@ -23,6 +24,7 @@ _WIDTH = 41
 """Characters of a band."""
 
 
+_TOO_LITTLE = "too little is known yet"
 _LEVELS = {0.1: "10% have at most", 0.5: "half have at most", 0.9: "90% have at most"}
 """The quantiles of the population that are shown."""
 
@@ -85,7 +87,8 @@ class View:
             )
         pace = "" if per_minute is None else f", {per_minute:,.0f} a minute"
         answers = f"{posterior.answers:,} answer{'' if posterior.answers == 1 else 's'}{pace}"
-        return Group(Text(f"{self._name} ({posterior.collection}), {printable(state)}: {answers}"), Text(), table)
+        title = Text(f"{self._name} ({posterior.collection}), {printable(state)}: {answers}")
+        return Group(title, Text(), table if table.row_count else Text(_TOO_LITTLE.capitalize() + "."))
 
 
 def band(summary: Mapping[str, float], scale: tuple[float, float]) -> str:
@@ -106,13 +109,18 @@ def band(summary: Mapping[str, float], scale: tuple[float, float]) -> str:
 def rows(posterior: Posterior, decimals: int | None = None) -> dict[str, Row]:
     """The population's quantiles and mean, in its own unit; or the shares of categories, or the parameters.
 
-    Of several numbers, their medians and correlations.
+    Of several numbers, their medians and correlations. Nothing before there are answers, nor while there are only
+    parameters of logarithms.
     """
+    if not posterior.learnt:
+        return {}
     if posterior.components:
         return _several(posterior)
     yes_or_no = zeros_and_ones(posterior.distribution)
     quantiles = {level: posterior.quantiles[level] for level in _LEVELS if level in posterior.quantiles}
-    if not (quantiles and posterior.answers) or posterior.categories:
+    if not quantiles and not posterior.categories and posterior.transform == "log":
+        return {}
+    if not quantiles or posterior.categories:
         return {
             name: Row(summary, mean, sd, low, high)
             for name, summary in posterior.summaries.items()
@@ -154,8 +162,11 @@ def line(posterior: Posterior, state: str, unit: str = "", decimals: int | None 
     """The population in one line, for logs and pipes, as in `rows`."""
     of = f" {printable(unit)}" if unit else ""
     shown = rows(posterior, decimals)
-    if posterior.components or any(name in shown for name in _LEVELS.values()):
+    if not shown:
+        told = _TOO_LITTLE
+    elif posterior.components or any(name in shown for name in _LEVELS.values()):
         told = ", ".join(f"{printable(name)} {row.middle}{of} ({row.low} to {row.high})" for name, row in shown.items())
     else:
         told = ", ".join(f"{printable(name)} {row.middle} ± {row.sd}" for name, row in shown.items())
-    return f"{printable(posterior.updated_at)}  {printable(state)}  {posterior.answers:,} answers  {told}"
+    answers = f"{posterior.answers:,} answer{'' if posterior.answers == 1 else 's'}"
+    return "  ".join(filter(None, (moment(printable(posterior.updated_at)), printable(state), answers, told)))

@@ -5,6 +5,7 @@ import math
 import re
 import sys
 import time
+from decimal import ROUND_FLOOR, Decimal
 from fractions import Fraction
 from typing import Annotated
 
@@ -28,7 +29,7 @@ from dither_client.mechanisms.epsilon import listed, wire_epsilon
 from dither_client.mechanisms.panel import Panel
 from dither_client.mechanisms.query import Query
 from dither_client.posterior.digits import rounded
-from dither_client.protocol.messages import Receipt
+from dither_client.protocol.messages import Receipt, Terms
 from dither_client.protocol.respondent import check_turn
 from dither_client.typed_numbers import written
 
@@ -59,6 +60,9 @@ _Values = Annotated[
         show_default=False,
     ),
 ]
+
+_ENORMOUS = 1e12
+"""From here on a number is told in a few digits, whatever decimals values have."""
 
 _Epsilon = Annotated[
     str | None,
@@ -129,9 +133,9 @@ def answer(
     chosen = None if epsilon is None else wire_epsilon(epsilon)
     with Ledger(ledger, max_epsilon) as account, Client(url, account, relay=relay) as client:
         try:
-            receipt, thanks = client.send_stored(collection), None
+            receipt, terms = client.send_stored(collection), None
             if receipt is None:
-                receipt, thanks = _answer(client, account, collection, given, chosen, invitation, group)
+                receipt, terms = _answer(client, account, collection, given, chosen, invitation, group)
         except InvalidQuery as error:
             fail(str(error), 1)
         except Problem as error:
@@ -141,7 +145,7 @@ def answer(
         except NotYourTurn as error:
             _report_no_turn(client, collection, error, as_json)
             return
-        _report(client, receipt, thanks, as_json)
+        _report(client, receipt, terms, as_json)
 
 
 def _answer(
@@ -152,18 +156,15 @@ def _answer(
     chosen: Fraction | None,
     invitation: str | None,
     group: str | None,
-) -> tuple[Receipt, str | None]:
-    """Answers with the value that is `given` as text; without one, says what will happen and asks for it.
-
-    Returns the receipt, and how the collection thanks for it.
-    """
+) -> tuple[Receipt, Terms]:
+    """Answers with the value that is `given` as text; without one, says what will happen and asks for it."""
     terms = client.terms(collection)
     if given is not None:
         if isinstance(given, str) and terms.components:
             given = given.split()
         value = read_value(terms, given) if isinstance(given, str) else read_named(terms, given)
         receipt = client.answer(collection, value, epsilon=chosen, invitation=invitation, group=group)
-        return receipt, terms.thank_you
+        return receipt, terms
     check_open(terms)
     introduce(terms)
     if chosen is not None and chosen not in (terms.epsilon_choices or (terms.epsilon,)):
@@ -180,7 +181,7 @@ def _answer(
     if terms.admission == "invite" and invitation is None:
         invitation = getpass.getpass("Your invitation's code (it is not shown): ").strip()
     group = ask_group(terms, group)
-    return client.answer(collection, ask_value(terms), cost, chosen, invitation, group), terms.thank_you
+    return client.answer(collection, ask_value(terms), cost, chosen, invitation, group), terms
 
 
 def _take_turn(client: Client, account: Ledger, collection: str, panel: Panel, cost: Fraction) -> None:
@@ -203,28 +204,39 @@ def _report_no_turn(client: Client, collection: str, error: NotYourTurn, as_json
     typer.echo(f"{str(error)[0].upper()}{str(error)[1:]}.")
 
 
-def _in_words(query: Query, answer: int) -> str:
-    """The answer in words where it is yes or no, and otherwise as its number among all answers."""
+def _in_words(query: Query, answer: int, terms: Terms | None) -> str:
+    """The answer in words where it is yes or no, and otherwise as its number among all answers.
+
+    Without the `terms`, as of an answer that is sent again, values have no unit and any number of decimals.
+    """
     if query.n_answers > 2 or query.n_cells > 2 or query.of_categories:
         return f"{answer} (one of 0 to {query.n_answers - 1})"
     below, above = (row[answer] for row in query.channel())
     said = "yes" if above > below else "no"
     if len(query.about) > 1:
         return said
+    about = terms.components[query.about[0]] if terms is not None and query.about and terms.components else terms
+    number = _side(query, None if about is None else about.decimals)
+    unit = "" if about is None else "".join(f" {word}" for word in (about.unit, about.period_of_value) if word)
     value = f"your number {query.about[0] + 1}" if query.about else "your value"
-    return f"{said}, to whether {value} is {_side(query)}; true or not, only you can tell"
+    return f"{said}, to whether {value} is {number}{unit}; true or not, only you can tell"
 
 
-def _side(query: Query) -> str:
-    """The values above the one cut of a question, in words: a cut just below a point counts the point as above."""
+def _side(query: Query, decimals: int | None) -> str:
+    """The values above the one cut of a question, in words: a cut just below a point counts the point as above.
+
+    Values with so many decimals are above a number exactly if they are above it rounded down.
+    """
     [edge] = query.edges
-    if query.transform == "log":
-        return f"above {rounded(math.exp(edge), 5)}"
-    point = math.nextafter(edge, math.inf)
-    return f"at least {written(point)}" if point == float(f"{edge:.12g}") or not point else f"above {rounded(edge, 5)}"
+    value, point = math.exp(edge) if query.transform == "log" else edge, math.nextafter(edge, math.inf)
+    if query.transform != "log" and (point == float(f"{edge:.12g}") or not point):
+        return f"at least {written(point)}"
+    if decimals is None or abs(value) >= _ENORMOUS:
+        return f"above {rounded(value, 5)}"
+    return f"above {written(float(Decimal(f'{value:.12g}').quantize(Decimal(1).scaleb(-decimals), ROUND_FLOOR)))}"
 
 
-def _report(client: Client, receipt: Receipt, thanks: str | None, as_json: bool) -> None:
+def _report(client: Client, receipt: Receipt, terms: Terms | None, as_json: bool) -> None:
     if as_json:
         print_json(
             {
@@ -238,7 +250,7 @@ def _report(client: Client, receipt: Receipt, thanks: str | None, as_json: bool)
             }
         )
         return
-    typer.echo(f"Your answer was sent: {_in_words(receipt.query, receipt.answer)}.")
+    typer.echo(f"Your answer was sent: {_in_words(receipt.query, receipt.answer, terms)}.")
     report(client, receipt)
-    if thanks is not None:
-        typer.echo(thanks)
+    if terms is not None and terms.thank_you is not None:
+        typer.echo(terms.thank_you)

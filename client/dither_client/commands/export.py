@@ -1,6 +1,6 @@
 """Save a collection's counts, answers or particles, or what they say of the population, as CSV or Parquet."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -11,8 +11,8 @@ from dither_client.analyst import Analyst
 from dither_client.commands._answers import answer_rows, save_days
 from dither_client.commands._archive import save_archive
 from dither_client.commands._shared import CollectionId, Json, Token, Url, console, fail, print_json, working
-from dither_client.posterior.posterior import Posterior
-from dither_client.posterior.wire import QUANTILES, DistributionSummary, ParameterSummary, to_json
+from dither_client.posterior.population_table import parts_of, population_table
+from dither_client.posterior.wire import DistributionSummary, to_json
 from dither_client.tables.counts import table_rows, write_table
 from dither_client.tables.days import answer_columns
 from dither_client.tables.parquet import is_parquet
@@ -166,7 +166,7 @@ def _export_particles(analyst: Analyst, collection: str, file: Path) -> int:
 
 def _export_distribution(analyst: Analyst, collection: str, file: Path) -> int:
     """A row for each point of the distribution, or of that of each component."""
-    parts = _parts(analyst.posterior(collection))
+    parts = parts_of(analyst.posterior(collection))
     if all(each.distribution is None for _, each in parts):
         fail("the posterior has no distribution: its answers are categories, or it is still too wide")
     rows = [own | row for own, each in parts if each.distribution is not None for row in _points(each.distribution)]
@@ -179,35 +179,6 @@ def _points(found: DistributionSummary) -> Iterator[dict[str, Any]]:
     return (dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True))
 
 
-def _parts(found: Posterior) -> list[tuple[dict[str, str], Posterior]]:
-    """The posterior of each component, with a column for its name; without components, the posterior itself."""
-    if not found.components:
-        return [({}, found)]
-    return [({"component": name}, found.component(name)) for name in found.components]
-
-
 def _export_quantiles(analyst: Analyst, collection: str, file: Path) -> int:
-    """A row for each number that describes the population: what it is, of which level, value or category.
-
-    Where people have several numbers, of which component; correlations are of two.
-    """
-    found = analyst.posterior(collection)
-    named: list[tuple[dict[str, str], str, Mapping[Any, ParameterSummary]]] = [
-        (own, what, summaries)
-        for own, each in _parts(found)
-        for what, summaries in (
-            ("quantile", each.quantiles),
-            ("mean", {} if each.mean_value is None else {"": each.mean_value}),
-            ("share_above", each.above),
-            ("share_at", each.atoms),
-            ("share_of", each.categories),
-        )
-    ]
-    if found.components:
-        named.append(({"component": ""}, "correlation", found.correlations))
-    rows = [
-        {**own, "what": what, "of": of if isinstance(of, str) else f"{of:.12g}", **to_json(summary)}
-        for own, what, summaries in named
-        for of, summary in summaries.items()
-    ]
-    return write_table(file, rows, (*named[0][0], "what", "of", "mean", "sd", *QUANTILES))
+    columns, rows = population_table(analyst.posterior(collection))
+    return write_table(file, rows, columns)

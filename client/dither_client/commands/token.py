@@ -10,6 +10,7 @@ import typer
 
 from dither_client.admin import Admin
 from dither_client.commands._shared import Json, Token, Url, console, print_json, print_table
+from dither_client.posterior.names import moment
 
 __all__ = ["app"]
 
@@ -54,7 +55,7 @@ def create(
     if as_json:
         print_json(created)
         return
-    until = f", valid until {created.get('expires_at')}" if days else ""
+    until = f", valid until {moment(str(created.get('expires_at')))}" if days else ""
     console.print(f"Token {created.get('id')} for the role {role.value}{until}; keep it, as it is not shown again:")
     typer.echo(created.get("token"))
 

@@ -41,7 +41,7 @@ def watch(
     For example: dither watch wages
     """
     with Api(url, token) as api, suppress(KeyboardInterrupt):
-        updates = watch_collection(api, collection)
+        updates = (each for each in watch_collection(api, collection) if each[0])  # once its state is known, too
         if as_json:
             for state, data in updates:
                 print_json({"state": state, **data})

@@ -18,6 +18,7 @@ __all__ = [
     "summary_numbers",
 ]
 
+_MEAN = "mean_value"
 MOST_DIGITS = 12
 """The most decimals of a quantile."""
 _ORDERS = 6
@@ -32,10 +33,15 @@ def population_rows(
 ) -> list[tuple[str, str, str, str]]:
     """A row for each quantile and for the population's mean: its name, posterior mean, sd and central 90%.
 
-    They have the digits that are known, at most so many `decimals`, unless that is None.
+    They have the digits that are known, at most so many `decimals`, unless that is None. A mean that lies outside the
+    central 90% is that of a few draws very far away, and is left out with its sd.
     """
     found = population_numbers(quantiles, mean_value, atoms, decimals)
-    return [(name, mean, sd, f"{low} to {high}") for name, (mean, sd, low, *_, high) in found.items()]
+    inside = {name: each.q05 <= each.mean <= each.q95 for name, each in _named(quantiles, mean_value).items()}
+    return [
+        (name, *((mean, sd) if inside[name] else ("", "")), f"{low} to {high}")
+        for name, (mean, sd, low, *_, high) in found.items()
+    ]
 
 
 def population_numbers(
@@ -45,12 +51,18 @@ def population_numbers(
     decimals: int | None = None,
 ) -> dict[str, tuple[str, ...]]:
     """The mean, the sd and the quantiles of what `population_rows` names, written as they are there."""
-    named = {f"quantile_{float(level):g}": summary for level, summary in (quantiles or {}).items()}
-    finest = finest_decimals(each.q50 for each in named.values())
-    if mean_value is not None:
-        named["mean_value"] = mean_value
+    named = _named(quantiles, mean_value)
+    finest = finest_decimals(each.q50 for name, each in named.items() if name != _MEAN)
     exactly, most = {float(atom) for atom in atoms or ()}, finest if decimals is None else decimals
     return {name: summary_numbers(each, most, exactly, finest) for name, each in named.items()}
+
+
+def _named(
+    quantiles: Mapping[str, ParameterSummary] | Mapping[float, ParameterSummary] | None,
+    mean_value: ParameterSummary | None,
+) -> dict[str, ParameterSummary]:
+    named = {f"quantile_{float(level):g}": summary for level, summary in (quantiles or {}).items()}
+    return named if mean_value is None else named | {_MEAN: mean_value}
 
 
 def summary_numbers(

@@ -5,22 +5,27 @@ installed. A family that is not named here is called as in a specification.
 """
 
 import json
+import re
 from collections.abc import Iterable
 from typing import Any
 
 from dither_client.mechanisms.registry import QUERY_TYPES
+from dither_client.typed_numbers import written
 
 __all__ = [
     "a_distribution",
     "distribution_name",
     "has_log_median",
     "mechanism_name",
+    "moment",
     "number_name",
     "term_text",
-    "what_it_rests_on",
+    "what_is_assumed",
+    "what_was_learnt",
 ]
 
 _MEDIAN = "quantile_0.5"
+_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z")
 _LARGEST_INTEGER = 1e15
 """Larger numbers among the terms have exponents."""
 _SYMMETRIC = ("normal", "laplace", "logistic", "student_t")
@@ -76,30 +81,44 @@ def number_name(name: str) -> str:
     return f"{100 * float(name.removeprefix('quantile_')):.10g}% have at most"
 
 
-def what_it_rests_on(
-    family: str, transform: str, answers: int, epsilons: Iterable[str], members: int = 0
-) -> tuple[str, str]:
-    """How much was learnt, as in "1,204 answers at ε = 1", and how a sentence that says so goes on: what is assumed."""
+def what_was_learnt(answers: int, epsilons: Iterable[str], members: int = 0) -> str:
+    """How much was learnt: `1,204 answers at ε = 1`, and what institutions counted of so many members."""
     learnt = f"{answers:,} {'answer' if answers == 1 else 'answers'}"
     if known := ", ".join(epsilons):
         learnt += f" at ε = {known}"
     if members:
-        learnt += f" and the counts of {members:,} members of institutions"
+        counts = f"the counts of {members:,} members of institutions"
+        learnt = f"{learnt} and {counts}" if answers else counts
+    return learnt
+
+
+def what_is_assumed(family: str, transform: str) -> str:
+    """What is assumed of a population, as a sentence that says how much was learnt goes on."""
     if family == "categorical":
-        return learnt, ", and on no assumption about the shares."
+        return ", and on no assumption about the shares."
     if family == "bernoulli":
-        return learnt, ", and on no assumption about the share."
+        return ", and on no assumption about the share."
     if family == "nonparametric":
-        return learnt, ". The distribution may have any shape that is fairly smooth."
-    return learnt, f", and holds if the values follow {a_distribution(family, transform)}."
+        return ". The distribution may have any shape that is fairly smooth."
+    return f", and holds if the values follow {a_distribution(family, transform)}."
+
+
+def moment(time: str) -> str:
+    """An RFC 3339 time in UTC to the minute: `2026-01-31 12:00 UTC`."""
+    return f"{time[:10]} {time[11:16]} UTC"
 
 
 def term_text(value: Any) -> str:
-    """One of a collection's terms: a yes or no, a number, a list, or what else it is as JSON has it."""
+    """One of a collection's terms: a yes or no, a number, a time, a list, or what else it is as JSON has it."""
     if isinstance(value, bool):
         return "yes" if value else "no"
+    if isinstance(value, int | float):
+        return written(value)
+    if isinstance(value, str) and _TIME.fullmatch(value):
+        return moment(value)
     if isinstance(value, list | tuple) and all(isinstance(each, str | int | float) for each in value):
-        return ", ".join(map(term_text, value))
+        texts = [term_text(each) for each in value]
+        return ("; " if any("," in text for text in texts) else ", ").join(texts)
     value = _plain(value)
     return json.dumps(value, ensure_ascii=False) if isinstance(value, dict | list) else str(value)
 

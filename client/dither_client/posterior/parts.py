@@ -4,7 +4,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from dither_client.posterior.digits import correlation_numbers, population_rows, rounded, summary_numbers
+from dither_client.posterior.digits import correlation_numbers, population_numbers, rounded, summary_numbers
 from dither_client.posterior.sentences import unit_text, zeros_and_ones
 from dither_client.posterior.wire import (
     ComponentReply,
@@ -44,6 +44,8 @@ def period_lines(
     if not periods:
         return []
     labels, newest = list(periods), list(periods.items())[-_MOST_PERIODS:]
+    if len(labels) == 1:
+        return [f"period {labels[0]}: {_period_text(periods[labels[0]], zeros_and_ones(distribution), unit, decimals)}"]
     earlier = "" if len(newest) == len(labels) else f", the last {len(newest)}"
     lines = [
         f"periods: {len(labels)}, from {labels[0]} to {labels[-1]}{earlier}:",
@@ -67,9 +69,10 @@ def _middle_text(
     if of_shares and (share := part.mean_value) is not None:
         return [f"{100 * share.q50:.1f}% have 1 (90%: {100 * share.q05:.1f} to {100 * share.q95:.1f}%)"]
     middle = (part.quantiles or {}).get("0.5")
-    rows = [] if middle is None or of_shares else population_rows({"0.5": middle}, None, atoms, decimals)
-    of = f" {unit}" if unit else ""
-    return [f"median {median}{of} (90%: {interval})" for _, median, _, interval in rows]
+    if middle is None or of_shares:
+        return []
+    _, _, low, _, median, _, high = population_numbers({"0.5": middle}, None, atoms, decimals)["quantile_0.5"]
+    return [f"median {median}{f' {unit}' if unit else ''} (90%: {low} to {high})"]
 
 
 def _answers_text(answers: int) -> str:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure, SubFigure
+from matplotlib.ticker import LogLocator, NullFormatter, PercentFormatter, StrMethodFormatter
 
 from dither_client.posterior.forest_plot import forest_height, show_forest, show_shares_by_group
 from dither_client.posterior.sentences import title_with_unit
@@ -34,8 +35,12 @@ _DATES = 6
 """The most dates on the axis of time."""
 _TOP = 4.0
 """The height of a distribution function beside or above groups, in inches."""
-_SHOWN = 0.02, 0.98
+_SHOWN = 0.005, 0.995
 """The shares of the population between which its distribution is shown: tails would leave no room for the rest."""
+_STEEP = 20.0
+"""Values that differ by more than this factor are on a logarithmic axis."""
+_FEW_DECADES = 200.0
+"""Where they differ by less than this, 2 and 5 have labels, too."""
 
 
 def check_picture(path: Path) -> None:
@@ -203,6 +208,12 @@ def _show_distribution(axes: Axes, distribution: DistributionSummary, title: str
     axes.plot(x, cdf.q50, color=BLUE, label="median")
     inside = [point for point, share in zip(x, cdf.q50, strict=True) if _SHOWN[0] <= share <= _SHOWN[1]]
     axes.set(xlim=(inside[0], inside[-1]) if len(inside) > 1 else None, ylim=(0, 1))
+    if len(inside) > 1 and inside[-1] > _STEEP * inside[0] > 0:
+        axes.set_xscale("log")
+        axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5) if inside[-1] < _FEW_DECADES * inside[0] else (1,)))
+        axes.xaxis.set_minor_formatter(NullFormatter())
+    axes.xaxis.set_major_formatter(StrMethodFormatter("{x:,.10g}"))
+    axes.yaxis.set_major_formatter(PercentFormatter(1.0))
     axes.set(xlabel=title, ylabel="share of the people at or below")
     axes.legend(fontsize="small", frameon=False)
 

@@ -13,6 +13,7 @@ from dither_client.extras import require_extra
 from dither_client.mechanisms.query import Query
 from dither_client.posterior.particles import Particles
 from dither_client.posterior.population import quantile_at, share_at
+from dither_client.posterior.sentences import unit_text
 from dither_client.posterior.text import posterior_html, posterior_text
 from dither_client.posterior.wire import (
     QUANTILES,
@@ -137,6 +138,11 @@ class Posterior:
         return str(self.terms.get("transform") or "identity")
 
     @property
+    def learnt(self) -> bool:
+        """Whether anything was answered, or counted by institutions; before that it is only what was assumed."""
+        return bool(self.answers or self.members)
+
+    @property
     def title(self) -> str:
         """A line that says whose posterior this is, and after how many answers."""
         members = f" and counts of {self.members:,} members" if self.members else ""
@@ -258,31 +264,38 @@ class Posterior:
 
         return data_tree(self, model)
 
-    def plot(self, name: str = "", unit: str = "") -> "Figure":
+    def plot(self, name: str | None = None, unit: str | None = None) -> "Figure":
         """A matplotlib Figure of the population's distribution and of each parameter. Raises `MissingExtra`.
 
-        `name` is the collection's, for the title, which says the id without one; `unit` is that of its values. There
-        are no parameters where they are those of logarithms.
+        `name` is the collection's, for the title, which says the id without one; `unit` is that of its values; both are
+        those of the terms unless they are given. There are no parameters where they are those of logarithms.
         """
         require_extra("plot", "matplotlib")
         from dither_client.posterior.plots import plot_posterior
 
-        return plot_posterior(self, name, unit)
+        called = str(self.terms.get("name") or "") if name is None else name
+        return plot_posterior(self, called, unit_text(self.terms) if unit is None else unit)
 
-    def text(self, unit: str = "", decimals: int | None = None) -> str:
-        """What `repr` says, where values have a unit and at most so many decimals.
+    def text(self, unit: str | None = None, decimals: int | None = None) -> str:
+        """What `repr` says, where values have a unit and at most so many decimals: those of the terms, unless given.
 
         Where the family holds for logarithms, its parameters, which are those of logarithms, are left out: they are in
         `summaries`.
         """
-        return posterior_text(self, unit, decimals)
+        return posterior_text(self, *self._written(unit, decimals))
 
     def __repr__(self) -> str:
         return self.text()
 
     def _repr_html_(self) -> str:
         """A table for notebooks, and below it what `repr` says besides."""
-        return posterior_html(self)
+        return posterior_html(self, *self._written(None, None))
+
+    def _written(self, unit: str | None, decimals: int | None) -> tuple[str, int | None]:
+        return (
+            unit_text(self.terms) if unit is None else unit,
+            self.terms.get("decimals") if decimals is None else decimals,
+        )
 
     def _part(
         self,

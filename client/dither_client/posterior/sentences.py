@@ -1,14 +1,15 @@
 """What a posterior, its checks and its comparison of families say, in words for people."""
 
 import math
-from collections.abc import Collection, Mapping, Sequence, Set
+from collections.abc import Collection, Iterable, Mapping, Sequence, Set
 from fractions import Fraction
 from statistics import NormalDist
+from typing import TYPE_CHECKING
 
 from dither_client.errors import BadResponse
 from dither_client.mechanisms.epsilon import epsilon_text, parse_epsilon
 from dither_client.posterior.digits import MOST_DIGITS, finest_decimals, median_and_band, rounded
-from dither_client.posterior.names import a_distribution, distribution_name
+from dither_client.posterior.names import a_distribution, distribution_name, what_is_assumed, what_was_learnt
 from dither_client.posterior.wire import (
     NO_FAMILY,
     DistributionSummary,
@@ -16,13 +17,20 @@ from dither_client.posterior.wire import (
     Misfit,
     ParameterSummary,
     PoisonBound,
+    PosteriorReply,
 )
 
+if TYPE_CHECKING:
+    from dither_client.posterior.posterior import Posterior
+
 __all__ = [
+    "CANNOT_TELL",
     "LEAVE_OUT",
     "REFUSED_LOG_ODDS",
+    "basis_sentence",
     "category_lines",
     "comparison_lines",
+    "evidence_text",
     "family_name",
     "misfit_sentence",
     "poison_lines",
@@ -44,15 +52,46 @@ _CHECK_SHARES = tuple(NormalDist().cdf(z) for z in (-1.5, -0.3, 0.3, 1.5))
 """The shares of the people below the cuts of check questions."""
 _MOST_CATEGORIES = 3
 """The most categories that are told in a sentence."""
+CANNOT_TELL = "cannot tell yet"
+"""The verdict while several families, or some and none, explain the answers about equally well."""
 REFUSED_LOG_ODDS = math.log(100)
 """A family whose log evidence is lower than that of none by more than this is refused."""
+
+
+def basis_sentence(
+    distribution: tuple[str, str],
+    posterior: "PosteriorReply | Posterior",
+    epsilons: Iterable[str],
+    latest: tuple[str, str] | None = None,
+) -> str:
+    """What a posterior rests on: how many answers were learnt, and what is assumed of the population.
+
+    `distribution` is a family and the scale on which it holds. With `latest`, a kind of calendar period and the label
+    of the newest, the distribution drifts, and the population is that of this period.
+    """
+    learnt = what_was_learnt(posterior.answers, epsilons, posterior.members)
+    if posterior.components:
+        alone = " and ".join(f"{part.answers:,} about {name} alone" for name, part in posterior.components.items())
+        return (
+            f"This rests on {learnt}, of which {alone}, and the others about how numbers go together. It holds if they "
+            "go together as normal numbers do."
+        )
+    if latest is not None:
+        period, label = latest
+        return (
+            f"This is about {label if period == 'day' else f'the {period} {label}'}. It rests on {learnt} of all "
+            f"{period}s, of which earlier ones count for less, and holds if the values of each {period} follow "
+            f"{a_distribution(*distribution)}."
+        )
+    of_each = " in each group" if posterior.groups else ""
+    assumed = what_is_assumed(*distribution).replace("the values", f"the values{of_each}")
+    return f"This rests on {learnt}{assumed}"
 
 
 def comparison_lines(families: Sequence[FamilyEvidence], verdict: str) -> list[str]:
     """A line for each family, and then the verdict."""
     rows = [
-        f"{family_name(each)}: log evidence {each.log_evidence:.2f} ± {each.mc_error:.2f}, "
-        f"probability {each.probability:.4f}"
+        f"{family_name(each)}: log evidence {evidence_text(each)}, probability {each.probability:.4f}"
         for each in families
     ]
     return [*rows, *verdict_lines(families, verdict)]
@@ -63,10 +102,20 @@ def verdict_lines(families: Sequence[FamilyEvidence], verdict: str) -> list[str]
     if not families:
         return [f"which family holds: {verdict}, for there are too few answers to compare families"]
     none = max((each.log_evidence for each in families if each.family == NO_FAMILY), default=-math.inf)
-    refused = [family_name(each) for each in families if each.log_evidence < none - REFUSED_LOG_ODDS]
-    refusal = f"the answers refuse {', '.join(refused)}: they are at least 100 times as likely without a family"
+    left = [family_name(each) for each in families if each.log_evidence >= none - REFUSED_LOG_ODDS]
+    refused = [name for each in families if (name := family_name(each)) not in left]
     names = {_in_verdict(each): family_name(each) for each in families}
-    return [*([refusal] if refused else []), f"which family holds: {names.get(verdict, verdict)}"]
+    found = f"which family holds: {names.get(verdict, verdict)}"
+    if not refused:
+        return [found]
+    if verdict == CANNOT_TELL and len(left) > 1:
+        found = f"between {', '.join(left[:-1])} and {left[-1]}: {verdict}"
+    return [f"the answers refuse {', '.join(refused)}: they are at least 100 times as likely without a family", found]
+
+
+def evidence_text(each: FamilyEvidence) -> str:
+    """The log evidence with its Monte Carlo error, if it has one."""
+    return f"{each.log_evidence:.2f}" + (f" ± {each.mc_error:.2f}" if each.mc_error else "")
 
 
 def _in_verdict(each: FamilyEvidence) -> str:

@@ -4,10 +4,11 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from dither_client.mechanisms.epsilon import by_epsilon_lines, epsilon_text
-from dither_client.posterior.digits import population_rows, summary_numbers
-from dither_client.posterior.names import has_log_median, number_name, what_it_rests_on
+from dither_client.posterior.digits import population_numbers, summary_numbers
+from dither_client.posterior.names import has_log_median, number_name
 from dither_client.posterior.parts import component_lines, group_lines, period_lines
 from dither_client.posterior.sentences import (
+    basis_sentence,
     category_lines,
     comparison_lines,
     misfit_sentence,
@@ -25,40 +26,49 @@ __all__ = ["posterior_html", "posterior_text"]
 
 def posterior_text(posterior: "Posterior", unit: str = "", decimals: int | None = None) -> str:
     """Lines of text, where values have a unit and at most so many decimals."""
-    rows = _rows(posterior, decimals)
+    rows = _rows(posterior, unit, decimals)
     width = max((len(name) for name, *_ in rows), default=0)
-    table = [f"{name:<{width}}  {mean} ± {sd}  (90%: {interval})" for name, mean, sd, interval in rows]
+    table = [
+        f"{name:<{width}}  {estimate}{f' ± {sd}' if sd else ''}  (90%: {interval})"
+        for name, estimate, sd, interval in rows
+    ]
     lines = [*_people(posterior, unit, decimals), *table, *_remarks(posterior, unit, decimals)]
     return "\n".join([posterior.title, *(f"  {line}" for line in lines)])
 
 
-def posterior_html(posterior: "Posterior") -> str:
+def posterior_html(posterior: "Posterior", unit: str = "", decimals: int | None = None) -> str:
     """A table for notebooks, and around it what the text says besides."""
-    head = "".join(f"<th>{name}</th>" for name in ("", "mean", "sd", "90% interval"))
+    head = "".join(f"<th>{name}</th>" for name in ("", "estimate", "sd", "90% interval"))
     rows = "".join(
         f"<tr><th>{escape(name)}</th>{''.join(f'<td>{cell}</td>' for cell in cells)}</tr>"
-        for name, *cells in _rows(posterior)
+        for name, *cells in _rows(posterior, unit, decimals)
     )
     people, remarks = (
-        "".join(f"<p>{escape(line)}</p>" for line in lines) for lines in (_people(posterior), _remarks(posterior))
+        "".join(f"<p>{escape(line)}</p>" for line in told(posterior, unit, decimals)) for told in (_people, _remarks)
     )
     return f"{people}<table><caption>{escape(posterior.title)}</caption><tr>{head}</tr>{rows}</table>{remarks}"
 
 
-def _rows(posterior: "Posterior", decimals: int | None = None) -> list[tuple[str, str, str, str]]:
-    """The name, mean, sd and interval of what there is of the population, then of each parameter or category."""
+def _rows(posterior: "Posterior", unit: str, decimals: int | None) -> list[tuple[str, str, str, str]]:
+    """The name, estimate, sd and interval of what there is of the population, then of each parameter or category.
+
+    Of the population the estimate is the posterior median, as in sentences, without an sd, since a posterior may have
+    long tails; of the others it is the mean. Nothing before there are answers: what was assumed may be any number.
+    """
+    if not posterior.learnt:
+        return []
     parameters = posterior.covariance and posterior.transform != "log"
     numbers = posterior.summaries if parameters or posterior.categories else {}
     yes_or_no = zeros_and_ones(posterior.distribution)
     quantiles, average = (
         ({}, None if numbers else posterior.mean_value) if yes_or_no else (posterior.quantiles, posterior.mean_value)
     )
-    population = population_rows(quantiles, average, posterior.atoms, decimals)
+    of = f" {unit}" if unit else ""
     return [
         *(
-            (number_name(name), mean, sd, interval)
-            for name, mean, sd, interval in population
-            if posterior.answers or not numbers
+            (number_name(name), f"{median}{of}", "", f"{low} to {high}")
+            for name, known in population_numbers(quantiles, average, posterior.atoms, decimals).items()
+            for _, _, low, _, median, _, high in [known]
         ),
         *(
             (name, mean, sd, f"{low} to {high}")
@@ -70,15 +80,14 @@ def _rows(posterior: "Posterior", decimals: int | None = None) -> list[tuple[str
 
 def _people(posterior: "Posterior", unit: str = "", decimals: int | None = None) -> list[str]:
     """What is known of the population, in sentences, and what that rests on."""
-    if not posterior.answers:
+    if not posterior.learnt:
         return ["Before any answer this is only what was assumed."]
     basis = []
-    if posterior.family and not (posterior.groups or posterior.periods or posterior.components):
+    if posterior.family or posterior.components:
         epsilons = [epsilon_text(epsilon) for epsilon in posterior.answers_by_epsilon]
-        learnt, rest = what_it_rests_on(
-            posterior.family, posterior.transform, posterior.answers, epsilons, posterior.members
-        )
-        basis = [f"This rests on {learnt}{rest}"]
+        drifts = posterior.terms.get("drift") and posterior.periods
+        latest = (str(posterior.terms["period"]), list(posterior.periods)[-1]) if drifts else None
+        basis = [basis_sentence((posterior.family, posterior.transform), posterior, epsilons, latest)]
     lines = population_lines(
         posterior.quantiles,
         posterior.distribution,
@@ -93,8 +102,10 @@ def _people(posterior: "Posterior", unit: str = "", decimals: int | None = None)
 
 def _remarks(posterior: "Posterior", unit: str = "", decimals: int | None = None) -> list[str]:
     """What there is to say below the numbers, a line each."""
+    if not posterior.learnt:
+        return []
     log_median = has_log_median(posterior.family, posterior.transform)
-    poison = posterior.poison if log_median or posterior.transform != "log" else None
+    poison = posterior.poison if posterior.answers and (log_median or posterior.transform != "log") else None
     return [
         *group_lines(posterior.groups, posterior.distribution, unit, decimals),
         *component_lines(posterior.components, posterior.correlations, posterior.terms.get("components") or ()),

@@ -6,13 +6,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from dither_client import Transform
+from dither_client.posterior.sentences import CANNOT_TELL, REFUSED_LOG_ODDS
 from dither_client.posterior.wire import NO_FAMILY, FamilyEvidence
 from dither_estimator.families import FloatArray
 from dither_estimator.particles.evidence import Evidence
 
-__all__ = ["CANNOT_TELL", "NONE_OF_THESE", "Comparison", "compare"]
+__all__ = ["NONE_OF_THESE", "Comparison", "compare"]
 
-CANNOT_TELL = "cannot tell yet"
 NONE_OF_THESE = "none of these"
 
 _PREFERRED_ABOVE = 0.95
@@ -45,6 +45,9 @@ def compare(
 
 
 def _verdict(families: Sequence[FamilyEvidence], logs: FloatArray, errors: FloatArray) -> str:
+    none = np.array([each.family == NO_FAMILY for each in families])
+    if none.any() and (logs[~none] < logs[none].max() - REFUSED_LOG_ODDS).all():
+        return NONE_OF_THESE
     leader = int(np.argmax(logs))
     against = logs - logs[leader] + _STANDARD_ERRORS * np.hypot(errors, errors[leader])
     against[leader] = 0.0

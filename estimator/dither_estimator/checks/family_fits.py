@@ -12,9 +12,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from dither_client import Transform
-from dither_client.posterior.sentences import REFUSED_LOG_ODDS
+from dither_client.posterior.sentences import CANNOT_TELL, REFUSED_LOG_ODDS
 from dither_client.posterior.wire import NO_FAMILY
-from dither_estimator.checks.competing_families import CANNOT_TELL, Comparison, compare
+from dither_estimator.checks.competing_families import Comparison, compare
 from dither_estimator.families import Family, FloatArray, Normal, families, find_family
 from dither_estimator.likelihood.counts import Counts, total_answers
 from dither_estimator.mechanisms.channels import Channel, group_queries

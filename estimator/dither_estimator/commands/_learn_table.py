@@ -77,7 +77,8 @@ def _print(
         typer.echo(found.text(unit_text(survey), survey.get("decimals")))
     evidence = "" if posterior.log_evidence is None else f"log evidence {posterior.log_evidence:.2f}; "
     typer.echo(
-        f"{posterior.answers:,} answers to {posterior.queries:,} queries; {evidence}"
+        f"{posterior.answers:,} answer{'' if posterior.answers == 1 else 's'} to "
+        f"{posterior.queries:,} quer{'y' if posterior.queries == 1 else 'ies'}; {evidence}"
         f"effective sample size {posterior.ess:.0f} of {posterior.particles:,}"
     )
 

@@ -23,10 +23,10 @@ EXTRA = "estimator"
 
 app = typer.Typer(add_completion=False)
 
-_PATIENCE = 30.0
+_LEARNING_SECONDS = 30.0
 """Seconds in which the server has to learn what it has counted."""
-_PAUSE = 0.5
-_NEAR = 0.3
+_POLL_SECONDS = 0.5
+_MAX_DISTANCE = 0.3
 """Standard deviations that Monte Carlo errors may account for, where the posterior has found the population."""
 _REPEATS = 4
 """How often the answers are learnt anew, with other seeds, where one time is not that near."""
@@ -84,7 +84,7 @@ def verify(
 
 def _settled(analyst: Analyst, collection: str) -> tuple[Posterior, CountTable]:
     """The posterior that the server shows, and the counts on which it rests."""
-    ends = time.monotonic() + _PATIENCE
+    ends = time.monotonic() + _LEARNING_SECONDS
     while True:
         table = analyst.count_table(collection)
         shown = analyst.posterior(collection)
@@ -95,7 +95,7 @@ def _settled(analyst: Analyst, collection: str) -> tuple[Posterior, CountTable]:
                 f"the server has counted {table.answers:,} answers and its posterior rests on {shown.answers:,}: "
                 "if many are arriving, pause the collection and try again"
             )
-        time.sleep(_PAUSE)
+        time.sleep(_POLL_SECONDS)
 
 
 def _questions_check(analyst: Analyst, collection: str, price: Price) -> _Check:
@@ -161,12 +161,12 @@ def _posterior_check(shown: Posterior, fields: dict[str, Any], table: CountTable
     specification = Specification.from_json(fields)
     anew: list[Posterior] = []
     found: list[tuple[float, str]] = []
-    while len(anew) < _REPEATS and not (found and min(found)[0] <= _NEAR):
+    while len(anew) < _REPEATS and not (found and min(found)[0] <= _MAX_DISTANCE):
         anew.append(as_read(learnt(specification, table, seed + len(anew)), shown.collection, fields))
         found.append(_farthest(differences(shown, anew[-1])))
     most, name = min(found)
     said = f"learnt anew from the counts, it differs by at most {most:.2f} standard deviations ({name})"
-    if most <= _NEAR:
+    if most <= _MAX_DISTANCE:
         return _Check("posterior", True, f"{said}.")
     own = max(_farthest(differences(one, other))[0] for one, other in combinations(anew, 2))
     said += f"; {_REPEATS} that were learnt anew differ from each other by up to {own:.2f}"

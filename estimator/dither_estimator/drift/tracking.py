@@ -1,7 +1,7 @@
 """The posterior of a distribution that changes from period to period, from each period's count table.
 
-Sites are the exact likelihoods' Gaussian approximations at the smoothed mean (Fisher scoring). Chains of the scales and
-of whole paths, carried as the noise that makes them, then leave the exact posterior invariant: a step proposes new
+Sites are the exact likelihoods' Gaussian approximations at the most likely path (Fisher scoring). Chains of the scales
+and of whole paths, carried as the noise that makes them, then leave the exact posterior invariant: a step proposes new
 scales under the same noise, or noise that is rotated towards new noise (Cotter, Roberts, Stuart & White 2013, *MCMC
 methods for functions*), which the sites alone would always accept.
 """
@@ -18,8 +18,8 @@ from dither_estimator.hierarchy.collapsed import Sites
 from dither_estimator.hierarchy.pooled_fit import Units, pooled_fit, units_of, unknown
 from dither_estimator.hierarchy.proposals import Proposals
 from dither_estimator.hierarchy.scaled_likelihood import ScaledLikelihood
-from dither_estimator.hierarchy.sites import scored_sites
-from dither_estimator.likelihood.counts import Counts
+from dither_estimator.hierarchy.sites import LENGTHS, scored_sites
+from dither_estimator.likelihood.counts import Counts, total_answers
 from dither_estimator.particles.system import ParticleSystem, systematic_resample
 from dither_estimator.priors.prior import Prior
 
@@ -31,12 +31,15 @@ _DEGREES = 4.0
 _LARGEST, _LEAST = np.log(30.0), np.log(1e-4)
 """Logarithms of τ, in these units, are not sought beyond."""
 _TRIED = 256
-_REFITS = (3, 2, 10)
-"""How often proposals of τ are fitted again at most, before each scoring of the sites and after the last."""
+_REFITS = 10
+"""How often proposals of τ are fitted again at most, for the same sites."""
 _LEAST_EFFECTIVE, _ENOUGH_EFFECTIVE = 32, 150
 """Proposals are fitted to weights that are tempered until so many draws are effective, until so many are without."""
-_ROUNDS = 2
-"""How often the sites are scored again at the smoothed mean."""
+_ROUNDS = 8
+"""How often the path is sought again, for walks of the scale that the sites at the last one tell, at most."""
+_CLIMBS = 10
+_NEAR_ENOUGH = 0.2
+"""The path is found once another is better by less, in nats."""
 SWEEPS = 3
 _TURNS = (1.0, 0.6, 0.3)
 """How far noise is turned towards new noise: all of it in the first sweep, and less in the others."""
@@ -89,33 +92,39 @@ def track(
     units: Units | None = None,
     sweeps: int = SWEEPS,
     log_scales: FloatArray | None = None,
+    fit: ParticleSystem | None = None,
 ) -> TrackedDraws:
     """The posterior given one count table for each of consecutive periods; those without answers are empty.
 
     `prior` is that of the first period. `units` are by default those of a pooled fit. With `log_scales` (d,), the
-    logarithms of τ in these units, the scales are known.
+    logarithms of τ in these units, the scales are known. `fit` is a pooled fit to the same answers, if there is one.
     """
     if units is None:
-        fit = pooled_fit(rng, prior, tables)
-        units = units_of(fit)
-        if unknown(fit, units):
-            return _searched(rng, fit, units, len(tables), draws)
+        fit = fit or pooled_fit(rng, prior, tables)
+        units = _known_units(rng, fit, tables)
+        if units is None:
+            return _searched(rng, fit, len(tables), draws)
     target = _target(rng, prior, PeriodLikelihood.of(prior, tables, units))
-    size = len(units.unit)
+    proposals = None
     if log_scales is None:
-        proposals = Proposals(np.full(size, np.log(SCALE / 2)), 1.2 * np.eye(size))
+        target, proposals, chosen = _with_scales(rng, target, draws)
     else:
-        proposals = Proposals(log_scales, 1e-9 * np.eye(size))
-    for turn in range(_ROUNDS + 1):
-        if log_scales is None:
-            proposals, chosen = _weighed(rng, target, proposals, draws, _REFITS[turn])
-        else:
-            chosen = np.repeat(log_scales[None], draws, axis=0)
-        if turn < _ROUNDS:
-            target = _rescored(target, proposals.mean)
-    known = log_scales is not None
+        target, _, _ = _climbed(target, None, log_scales)
+        chosen = np.repeat(log_scales[None], draws, axis=0)
     blocks = np.array_split(chosen, -(-draws * len(tables) // _BLOCK_SIZE))
-    return _joined([_run(rng, target, block, None if known else proposals, sweeps) for block in blocks], units)
+    return _joined([_run(rng, target, block, proposals, sweeps) for block in blocks], units)
+
+
+def _known_units(rng: np.random.Generator, fit: ParticleSystem, tables: Sequence[Counts]) -> Units | None:
+    """The units of a pooled fit, or else of the period with most answers; None if neither knows where values are.
+
+    Periods that lie far apart have no explanation in common, and a fit to all of them may know nothing.
+    """
+    units = units_of(fit)
+    if unknown(fit, units) and len(tables) > 1:
+        fit = pooled_fit(rng, fit.prior, [max(tables, key=total_answers)])
+        units = units_of(fit)
+    return None if unknown(fit, units) else units
 
 
 @dataclass(frozen=True)
@@ -138,6 +147,13 @@ class _Target:
         """The log density, and what draws paths."""
         total, backward = filter_sites(self.sites, self.start, _scales(log_scales))
         return _with_prior(log_scales, total), backward
+
+    def height(self, path: FloatArray, log_scales: FloatArray) -> FloatArray:
+        """The exact log posterior of paths (periods, d, k) of walks of one scale (d,), up to a constant, shape (k,)."""
+        first, steps = path[0].T, np.diff(path, axis=0) / _scales(log_scales[None])
+        start = self.log_prior_ratio(first) - 0.5 * (self.start.precision * (first - self.start.mean) ** 2).sum(axis=1)
+        told = self.likelihood.log_likelihood(np.moveaxis(path, 0, -1)).sum(axis=1)
+        return np.asarray(start + told - 0.5 * (steps**2).sum(axis=(0, 1)))
 
     def correction(self, path: FloatArray) -> FloatArray:
         """The log of the exact posterior of a path (periods, d, k) divided by what sites have, shape (k,)."""
@@ -166,15 +182,16 @@ def _target(rng: np.random.Generator, prior: Prior, likelihood: PeriodLikelihood
             exact = prior.log_density(units.centre + units.unit * v)
         return np.asarray(exact + 0.5 * (start.precision * (v - start.mean) ** 2).sum(axis=1))
 
-    sites = scored_sites(likelihood.score_and_information, len(units.unit), likelihood.likelihood.size)
+    size, periods = len(units.unit), likelihood.likelihood.size
+    sites = scored_sites(likelihood.log_likelihood, likelihood.score_and_information, size, periods)
     return _Target(likelihood, sites, start, log_ratio)
 
 
 def _weighed(
-    rng: np.random.Generator, target: _Target, proposals: Proposals, draws: int, refits: int
+    rng: np.random.Generator, target: _Target, proposals: Proposals, draws: int
 ) -> tuple[Proposals, FloatArray]:
     """Better proposals of `log τ`, and draws of it as the sites have it, by adaptive importance sampling."""
-    for _ in range(refits):
+    for _ in range(_REFITS):
         tried = proposals.draw(rng, _TRIED)
         log_weights = target.log_density(tried) - proposals.log_density(tried)
         shares, enough = _tempered(log_weights)
@@ -182,6 +199,18 @@ def _weighed(
         if enough:
             break
     return proposals, tried[systematic_resample(rng, shares, draws)]
+
+
+def _with_scales(rng: np.random.Generator, target: _Target, draws: int) -> tuple[_Target, Proposals, FloatArray]:
+    """Sites at the most likely path of walks of a likely scale, and proposals and draws of `log τ` as they have it."""
+    size, path = len(target.sites.linear), None
+    proposals = Proposals(np.full(size, np.log(SCALE / 2)), 1.2 * np.eye(size))
+    for _ in range(_ROUNDS):
+        proposals, _ = _weighed(rng, target, proposals, draws)
+        target, path, gain = _climbed(target, path, proposals.mean)
+        if gain < _NEAR_ENOUGH:
+            break
+    return (target, *_weighed(rng, target, proposals, draws))
 
 
 def _tempered(log_weights: FloatArray) -> tuple[FloatArray, bool]:
@@ -206,12 +235,34 @@ def _normalised(log_weights: FloatArray) -> FloatArray:
     return np.asarray(shares / shares.sum())
 
 
-def _rescored(target: _Target, log_scales: FloatArray) -> _Target:
-    """Sites at the mean path of walks of this scale."""
-    _, backward = target.filtered(log_scales[None])
+def _climbed(target: _Target, path: FloatArray | None, log_scales: FloatArray) -> tuple[_Target, FloatArray, float]:
+    """Sites at the most likely path (periods, d) of walks of this scale, that path, and by how much it beats `path`.
+
+    Sites that were made where a likelihood is flat say next to nothing, and would hold the path there: so steps of the
+    search that lead down are made shorter.
+    """
     d, periods = target.sites.linear.shape
-    mean = backward.path(np.zeros((periods, d, 1)))[:, :, 0].T
-    return replace(target, sites=target.likelihood.sites_at(mean))
+
+    def middle(target: _Target) -> FloatArray:
+        return target.filtered(log_scales[None])[1].path(np.zeros((periods, d, 1)))[:, :, 0]
+
+    first = middle(target)
+    tried = np.stack([first, first if path is None else path], axis=-1)
+    heights = target.height(tried, log_scales)
+    at, height = tried[:, :, int(np.argmax(heights))], float(heights.max())
+    before = -np.inf if path is None else float(heights[1])
+    for _ in range(_CLIMBS):
+        target = replace(target, sites=target.likelihood.sites_at(at.T))
+        tried = at[:, :, None] + (middle(target) - at)[:, :, None] * LENGTHS
+        heights = target.height(tried, log_scales)
+        best = int(np.argmax(heights))
+        gain = float(heights[best]) - height
+        if not gain > 0:
+            break
+        at, height = tried[:, :, best], height + gain
+        if gain < _NEAR_ENOUGH:
+            break
+    return replace(target, sites=target.likelihood.sites_at(at.T)), at, height - before
 
 
 @dataclass(frozen=True)
@@ -288,8 +339,9 @@ def _joined(blocks: Sequence[_Chains], units: Units) -> TrackedDraws:
     return TrackedDraws(units.centre + units.unit * paths, scales * units.unit, accepted)
 
 
-def _searched(rng: np.random.Generator, fit: ParticleSystem, units: Units, periods: int, draws: int) -> TrackedDraws:
+def _searched(rng: np.random.Generator, fit: ParticleSystem, periods: int, draws: int) -> TrackedDraws:
     """While nobody knows where the values are: all periods at one place, and apart from it as the prior has it."""
+    units = units_of(fit)
     d = len(units.unit)
     chosen = rng.permutation(fit.coordinates[systematic_resample(rng, fit.weights, draws)])
     scales = SCALE * np.abs(rng.standard_t(_DEGREES, (draws, d)))

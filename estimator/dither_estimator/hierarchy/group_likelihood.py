@@ -14,7 +14,7 @@ __all__ = ["GroupLikelihood"]
 
 _BLOCK_SIZE = 1 << 17
 """Probabilities computed at once: blocks of 1 MiB stay in the cache."""
-_FEW = 32
+_MAX_SUMMED = 32
 """Up to this many edges times answers, sums are faster than a product of matrices."""
 
 
@@ -39,7 +39,7 @@ class _Asked:
 
     def log_likelihood(self, family: Family, theta: FloatArray) -> FloatArray:
         """The log-likelihood of the answers to each question, shape (k, q), for parameters (k, q, d)."""
-        if self.channel.steps[:, self.answers].size > _FEW:
+        if self.channel.steps[:, self.answers].size > _MAX_SUMMED:
             shares = self.probabilities(family, theta)
             return np.asarray(np.einsum("kqa,qa->kq", np.log(shares, out=shares), self.counts))
         k, q, _ = theta.shape

@@ -7,7 +7,6 @@ import numpy as np
 
 from dither_estimator.families import Family, FloatArray
 from dither_estimator.likelihood.counts import Counts, counts_beyond, merge_counts
-from dither_estimator.particles.moments import Moments
 from dither_estimator.particles.system import ParticleSystem, init, update
 from dither_estimator.priors.prior import Prior
 
@@ -18,6 +17,9 @@ _QUERIES = 300
 """The most questions from which the fit, which only gives a start and units, is made."""
 _SURE = 1.2
 """Groups are told apart once the fit knows each coordinate to this many of its units, in sd."""
+_CENTRAL, _CENTRAL_SDS = (0.05, 0.95), 3.29
+"""The quantiles by which it is told how well a coordinate is known, and how many sds of a normal are between them: a
+single particle very far away does not count."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +46,7 @@ def pooled_fit(
 
 def units_of(fit: ParticleSystem) -> Units:
     """Where a pooled fit lies, and how wide the member of the family is there."""
-    centre = fit.weights @ fit.coordinates
+    centre = _quantiles(fit, 0.5)
     return Units(centre, member_units(fit.prior.family, centre[None])[0])
 
 
@@ -65,4 +67,12 @@ def member_units(family: Family, coordinates: FloatArray) -> FloatArray:
 
 def unknown(fit: ParticleSystem, units: Units) -> bool:
     """Whether nobody knows yet where the values are, so that nothing can be told apart."""
-    return bool((Moments.of(fit.coordinates, fit.weights).sd > _SURE * units.unit).any())
+    low, high = _quantiles(fit, _CENTRAL)
+    return bool((high - low > _SURE * _CENTRAL_SDS * units.unit).any())
+
+
+def _quantiles(fit: ParticleSystem, levels: float | tuple[float, ...]) -> FloatArray:
+    """Quantiles of each coordinate, a row for each level."""
+    return np.asarray(
+        np.quantile(fit.coordinates, levels, axis=0, weights=fit.weights, method="inverted_cdf"), dtype=float
+    )

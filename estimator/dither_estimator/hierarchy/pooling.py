@@ -15,7 +15,7 @@ from dither_estimator.hierarchy.pooled_fit import Units, pooled_fit, units_of, u
 from dither_estimator.hierarchy.proposals import Proposals, climbed, weighed_around
 from dither_estimator.hierarchy.scaled_likelihood import ScaledLikelihood
 from dither_estimator.hierarchy.scales import free_coordinates, root
-from dither_estimator.hierarchy.sites import LogLikelihood, matched_sites, scored_sites
+from dither_estimator.hierarchy.sites import WIDE, LogLikelihood, matched_sites, scored_sites
 from dither_estimator.hierarchy.small_matrices import apply, apply_transposed, lower_inverse, product
 from dither_estimator.hierarchy.sought import near, sought_groups
 from dither_estimator.likelihood.counts import Counts
@@ -25,7 +25,7 @@ from dither_estimator.priors.prior import Prior
 __all__ = ["PooledDraws", "pool_groups"]
 
 _PRIOR_DRAWS = 4_000
-_MATCHES = 2
+_WEIGHINGS, _MATCHES = 5, 2
 _FIRST_SCALE = 0.3
 """The scale of T at which sites are matched first."""
 _SETTLING, _SETTLING_OF_ALL = 3, 60
@@ -84,7 +84,8 @@ def pool_groups(
             found = _around(rng, fit, size, draws) if fit else sought_groups(rng, prior, tables, draws)
             return PooledDraws(*found, found[0].std(axis=1, ddof=1), 1.0, 1.0)
     likelihood = ScaledLikelihood.of(prior, tables, units)
-    log_likelihood, sites = likelihood.log_likelihood, scored_sites(likelihood.score_and_information, d, size)
+    log_likelihood = likelihood.log_likelihood
+    sites = scored_sites(log_likelihood, likelihood.score_and_information, d, size)
     rates = _rates(rng, prior, units, z, size)
     log_prior_ratio = _prior_ratio(prior, units, rates)
     sites, mode, axes, marginal = _fitted(log_likelihood, sites, rates, log_prior_ratio)
@@ -137,11 +138,13 @@ def _fitted(
     log_likelihood: LogLikelihood, sites: Sites, rates: Rates, log_prior_ratio: LogPriorRatio
 ) -> tuple[Sites, FloatArray, FloatArray, Marginal]:
     """Sites, the mode (f + p d,) of T and β, its axes, and their density."""
-    d, size = sites.linear.shape
+    d = len(sites.linear)
     f = free_coordinates(d)
     free = np.concatenate([np.full(d, np.log(_FIRST_SCALE)), np.zeros(f - d)])
-    weights = np.ones(size)
-    at = np.concatenate([free, collapse(free[None], weights[None], sites, rates).mean[0]])
+    weights = _first_weights(sites)
+    for _ in range(_WEIGHINGS):  # before sites are matched: a group far away would be matched half-way to the others
+        at = np.concatenate([free, collapse(free[None], weights[None], sites, rates).mean[0]])
+        weights = _weights(at, weights, sites, rates)
     for _ in range(_MATCHES):
         lower = root(at[None, :f], d)[:, :, 0]
         means = rates.means(at[None, f:], d)[:, 0]
@@ -150,6 +153,14 @@ def _fitted(
         at, axes = climbed(marginal.told, at)
         weights = _weights(at, weights, sites, rates)
     return sites, at, axes, marginal
+
+
+def _first_weights(sites: Sites) -> FloatArray:
+    """Groups' weights if each is where its site alone has it, and their middle is that of the pooled fit."""
+    d = len(sites.linear)
+    precision = np.moveaxis(sites.precision, -1, 0) + np.eye(d) / WIDE**2
+    apart = np.linalg.solve(precision, sites.linear.T[:, :, None])[:, :, 0] / _FIRST_SCALE
+    return np.asarray((DEGREES + d) / (DEGREES + (apart**2).sum(axis=1)))
 
 
 def _weights(at: FloatArray, weights: FloatArray, sites: Sites, rates: Rates) -> FloatArray:

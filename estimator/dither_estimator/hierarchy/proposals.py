@@ -7,6 +7,7 @@ import numpy as np
 
 from dither_estimator.families import FloatArray
 from dither_estimator.particles.metropolis import Proposal
+from dither_estimator.particles.moments import Moments
 from dither_estimator.particles.quasi_monte_carlo import redraw
 
 __all__ = ["LogDensity", "Proposals", "Told", "climbed", "weighed_around"]
@@ -56,10 +57,9 @@ class Proposals:
     @classmethod
     def fitted(cls, free: FloatArray, weights: FloatArray) -> "Proposals":
         """Around the weighted draws (n, f), as wide as they are or a little wider."""
-        mean = weights @ free
-        apart = free - mean
-        covariance = _WIDER * ((apart * weights[:, None]).T @ apart + 1e-6 * np.eye(len(mean)))
-        return cls(mean, np.asarray(np.linalg.cholesky(covariance), dtype=float))
+        moments = Moments.of(free, weights)
+        covariance = _WIDER * (moments.covariance + 1e-6 * np.eye(len(moments.mean)))
+        return cls(moments.mean, np.asarray(np.linalg.cholesky(covariance), dtype=float))
 
 
 def climbed(told: Told, at: FloatArray) -> tuple[FloatArray, FloatArray]:

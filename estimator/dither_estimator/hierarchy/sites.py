@@ -1,7 +1,9 @@
 """Gaussian sites: each group's likelihood where its posterior lies, by Fisher scoring and then by matching moments.
 
-Scoring starts all groups at the pooled fit, with a wide prior around it. Moments of the exact likelihood times the
-Gaussian of everything else are then matched by Gauss-Hermite quadrature, as expectation propagation does (Minka 2001).
+Scoring starts each group at the likeliest of some places around the pooled fit: answers may have two explanations, such
+as a middle far away and a large scale, and the one that is nearer may be wrong. Moments of the exact likelihood times
+the Gaussian of everything else are then matched by Gauss-Hermite quadrature, as expectation propagation does (Minka
+2001).
 """
 
 from collections.abc import Callable
@@ -11,18 +13,25 @@ import numpy as np
 
 from dither_estimator.families import FloatArray
 from dither_estimator.hierarchy.collapsed import Sites
+from dither_estimator.hierarchy.given_groups import DEGREES
 
-__all__ = ["LogLikelihood", "ScoreAndInformation", "matched_sites", "scored_sites"]
+__all__ = ["LENGTHS", "WIDE", "LogLikelihood", "ScoreAndInformation", "matched_sites", "scored_sites"]
 
 LogLikelihood = Callable[[FloatArray], FloatArray]
 """The log-likelihood of each group, shape (k, groups), at v (d, k, groups)."""
 ScoreAndInformation = Callable[[FloatArray], tuple[FloatArray, FloatArray]]
 """Slope (groups, d) and expected information (groups, d, d) at v (d, groups)."""
 
-_WIDE = 3.0
-"""The sd of groups around the pooled fit while scoring, in its units."""
-_ROUNDS = 8
+WIDE = 3.0
+"""The scale of the Student t of groups around the pooled fit, in its units, while nothing is known of T."""
+_STARTS = {1: (0, 0.5, 1, 2, 4, 8, 16), 2: (0, 1, 2, 4, 8), 3: (0, 2, 6)}
+"""Distances of the first places along each coordinate, either way, by the number of coordinates."""
+_ROUNDS = 12
+LENGTHS = np.array([1.0, 0.5, 0.2, 0.05])
+"""Shares of a step that are tried: where answers tell little, whole steps may lead away."""
 _LONGEST_STEP = 1.0
+_NEAR_ENOUGH = 0.01
+"""In nats."""
 _NODES = {1: 15, 2: 9, 3: 5}
 """Nodes of the quadrature in each dimension, by their number."""
 _DAMPING = 0.8
@@ -35,17 +44,39 @@ _LEAST_SPREAD = 0.05
 """Sites are matched within a prior at least this wide, so that they hold beyond the narrowest T."""
 
 
-def scored_sites(told: ScoreAndInformation, dimensions: int, groups: int) -> Sites:
+def scored_sites(log_likelihood: LogLikelihood, told: ScoreAndInformation, dimensions: int, groups: int) -> Sites:
     """Sites with the score and the information at each group's posterior mode."""
-    v = np.zeros((groups, dimensions))
-    prior = np.eye(dimensions) / _WIDE**2
+
+    def heights(v: FloatArray) -> FloatArray:
+        """The log posterior, shape (k, groups), at v (k, groups, d)."""
+        prior = 0.5 * (DEGREES + dimensions) * np.log1p((v**2).sum(axis=2) / (DEGREES * WIDE**2))
+        return log_likelihood(np.moveaxis(v, 2, 0)) - prior
+
+    ladder = sorted({sign * rung for rung in _STARTS.get(dimensions, (0,)) for sign in (1, -1)}, key=abs)
+    places = np.array(sorted(pairs(ladder, repeat=dimensions), key=lambda place: sum(map(abs, place))), dtype=float)
+    tried = np.repeat(places[:, None], groups, axis=1)
+    v, height = _highest(tried, heights(tried))
     for _ in range(_ROUNDS):
         score, information = told(v.T)
-        step = np.linalg.solve(information + prior, (score - v @ prior)[:, :, None])[:, :, 0]
+        pull = (DEGREES + dimensions) / (DEGREES * WIDE**2 + (v**2).sum(axis=1))
+        inner = information + pull[:, None, None] * np.eye(dimensions)
+        step = np.linalg.solve(inner, (score - pull[:, None] * v)[:, :, None])[:, :, 0]
         size = np.abs(step).max(axis=1, keepdims=True)
-        v = v + step * np.minimum(1, _LONGEST_STEP / np.maximum(size, 1e-300))
+        step *= np.minimum(1, _LONGEST_STEP / np.maximum(size, 1e-300))
+        tried = v + np.concatenate([[0.0], LENGTHS])[:, None, None] * step
+        before = height
+        v, height = _highest(tried, np.concatenate([height[None], heights(tried[1:])]))
+        if not (height > before + _NEAR_ENOUGH).any():
+            break
     score, information = told(v.T)
     return _bounded(information, v, score)
+
+
+def _highest(tried: FloatArray, heights: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """The best of the places (k, groups, d) of each group, and how high it is."""
+    best = heights.argmax(axis=0)
+    at = np.arange(len(best))
+    return tried[best, at], heights[best, at]
 
 
 def matched_sites(

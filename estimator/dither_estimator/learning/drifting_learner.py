@@ -13,7 +13,8 @@ import numpy as np
 
 from dither_client import Query
 from dither_estimator.families import FloatArray
-from dither_estimator.learning.over_time import OverTime, PeriodTables, follow
+from dither_estimator.hierarchy.pooled_fit import pooled_fit
+from dither_estimator.learning.over_time import OverTime, PeriodTables, follow, in_order
 from dither_estimator.learning.population import FamilyPopulation
 from dither_estimator.learning.recomputed_learner import RecomputedLearner
 from dither_estimator.learning.summary import Posterior
@@ -40,6 +41,8 @@ class DriftingLearner(RecomputedLearner[FamilyPopulation]):
         self._policy = question_policy(specification)
         self._followed: tuple[int, OverTime] | None = None
         self._asking: tuple[int, FloatArray] | None = None
+        self._fit: ParticleSystem | None = None
+        """All periods taken as one, when questions were last chosen: most of the work is to find it."""
 
     def begin_period(self) -> None:
         """Drops the questions of the period before, when a new one has its first answer."""
@@ -98,7 +101,10 @@ class DriftingLearner(RecomputedLearner[FamilyPopulation]):
         """Unconstrained coordinates in the latest period, for questions."""
         self.update()
         if self._asking is None or self._asking[0] != self._answers:
-            found = follow(self.specification, self.tables, _ASKING_DRAWS, _ASKING_SWEEPS).draws.coordinates[:, -1]
+            _, tables = in_order(self.specification, self.tables)
+            self._fit = pooled_fit(self._rng, self.specification.prior, tables, self._fit)
+            followed = follow(self.specification, self.tables, _ASKING_DRAWS, _ASKING_SWEEPS, self._fit)
+            found = followed.draws.coordinates[:, -1]
             found = np.clip(found, *np.quantile(found, [_OUTERMOST, 1 - _OUTERMOST], axis=0))
             self._asking = self._answers, found
         return self._asking[1]

@@ -15,6 +15,7 @@ from dither_estimator.learning.description import number_fields
 from dither_estimator.learning.population import FamilyPopulation
 from dither_estimator.learning.summarise import summarise
 from dither_estimator.likelihood.counts import Counts, total_answers
+from dither_estimator.particles.system import ParticleSystem
 from dither_estimator.specification.specification import Specification
 
 __all__ = ["OverTime", "PeriodTables", "drift_test", "follow", "in_order"]
@@ -82,14 +83,18 @@ def in_order(specification: Specification, tables: PeriodTables) -> tuple[list[s
 
 
 def follow(
-    specification: Specification, tables: PeriodTables, draws: int | None = None, sweeps: int = SWEEPS
+    specification: Specification,
+    tables: PeriodTables,
+    draws: int | None = None,
+    sweeps: int = SWEEPS,
+    fit: ParticleSystem | None = None,
 ) -> OverTime:
-    """The posterior of every period; whoever has the same counts has the same draws."""
+    """The posterior of every period; whoever has the same counts has the same draws, unless from another `fit`."""
     period, (labels, ordered) = specification.period, in_order(specification, tables)
     assert period is not None
     size = draws or min(specification.particles, max(_LEAST_DRAWS, min(_MOST_DRAWS, _ALL_DRAWS // max(len(labels), 1))))
     rng = np.random.default_rng(_SEED)
-    found = track(rng, specification.prior, ordered or [{}], size, sweeps=sweeps)
+    found = track(rng, specification.prior, ordered or [{}], size, sweeps=sweeps, fit=fit)
     starts = tuple(period.start(period.number_of(label)).isoformat() for label in labels)
     answers = tuple(map(total_answers, ordered))
     return OverTime(specification.family, specification.transform, tuple(labels), starts, answers, found)

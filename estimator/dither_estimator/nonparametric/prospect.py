@@ -44,7 +44,7 @@ __all__ = ["Certificate", "Prospect", "expect"]
 _DIRECTIONS = 16
 """How many combinations of coefficients are learnt: values tell most about these, hardly anything about others."""
 _MOST_POINTS = 500
-_MANY = 1_000_000
+_RESPONDENTS = 1_000_000
 """How many people's values say where to ask."""
 _PARTS = 32
 """How many equal parts the population is cut into, in addition to the queries' own cuts."""
@@ -194,7 +194,7 @@ def expect(population: KnownPopulation, templates: Templates, respondents: int, 
     around = [cut for point in support.points for cut in support.around(point)]
     points = population.points[:: math.ceil(len(population.points) / _MOST_POINTS)]
     precise = _precise(np.unique(np.append(support.inside(points), around)))
-    known = estimate_mean(population.expected([precise], _MANY), support)
+    known = estimate_mean(population.expected([precise], _RESPONDENTS), support)
     counts = population.expected(quantile_questions(known, templates, cells), respondents)
     base = fit_base(counts, support)
     likelihood, deviations = MassLikelihood.of(counts, base, BINS, support), Deviations(base, support)

@@ -33,11 +33,11 @@ __all__ = ["foresee_groups", "foresee_groups_precision"]
 
 _COLLECTIONS = 3
 _POOL = 8
-_SMALL_BATCH, _LARGE_BATCH, _MANY = 8, 4, 100
+_SMALL_BATCH, _LARGE_BATCH, _LARGE_BATCH_FROM = 8, 4, 100
 """A batch of answers is one for each so many that are there; larger once a group has many."""
 _LOOKS_GROWTH = 1.5
 """From one look at the posterior to the next."""
-_LEAST = 10
+_MIN_ANSWERS = 10
 """With fewer answers a group knows hardly more than its prior."""
 _LEVELS = (np.arange(99) + 1) / 100
 """The levels at which the distribution is looked at."""
@@ -61,8 +61,10 @@ def foresee_groups(spec: Specification, theta: FloatArray, targets: Mapping[str,
 
 def foresee_groups_precision(spec: Specification, theta: FloatArray, people: int) -> Sds:
     """The standard deviations with so many people in each group: medians of simulated collections."""
-    if not _LEAST <= people <= MAX_RESPONDENTS // len(theta):
-        raise DesignError(f"give at least {_LEAST} respondents for each group, and at most {MAX_RESPONDENTS:,} in all")
+    if not _MIN_ANSWERS <= people <= MAX_RESPONDENTS // len(theta):
+        raise DesignError(
+            f"give at least {_MIN_ANSWERS} respondents for each group, and at most {MAX_RESPONDENTS:,} in all"
+        )
     found = [_collect(spec, theta, {}, people, seed)[-1].sds for seed in range(_COLLECTIONS)]
     return _by_label(spec, medians(found))
 
@@ -73,9 +75,9 @@ def _collect(
     """What one collection knows at each look, until it knows enough or each group has so many answers."""
     assert spec.groups is not None
     learner, rng = GroupedLearner(spec, seed), np.random.default_rng(seed)
-    people, look, known = 0, _LEAST, list[Foreseen]()
+    people, look, known = 0, _MIN_ANSWERS, list[Foreseen]()
     while people < most:
-        batch = min(most - people, max(1, people // (_SMALL_BATCH if people < _MANY else _LARGE_BATCH)))
+        batch = min(most - people, max(1, people // (_SMALL_BATCH if people < _LARGE_BATCH_FROM else _LARGE_BATCH)))
         tables = {
             label: _answered(rng, learner, label, row, batch)
             for label, row in zip(spec.groups.labels, theta, strict=True)

@@ -35,7 +35,7 @@ __all__ = ["Wanted", "foresee", "foresee_precision", "sds_of_values"]
 _COLLECTIONS = 3
 _POOL = 16
 _LEVELS = (0.1, 0.25, 0.5, 0.75, 0.9)
-_LEAST = 300
+_MIN_ANSWERS = 300
 """With fewer answers a posterior is mostly its prior, and says little of how wide it will be."""
 _SLOPE_STEP = 0.02
 
@@ -74,8 +74,8 @@ class Wanted:
 
 def foresee_precision(spec: Specification, population: KnownPopulation, respondents: int) -> dict[str, float]:
     """The standard deviations after so many answers, medians of three simulated collections. Raises `DesignError`."""
-    if not _LEAST <= respondents <= MAX_RESPONDENTS:
-        raise DesignError(f"without a family, give from {_LEAST:,} to {MAX_RESPONDENTS:,} respondents")
+    if not _MIN_ANSWERS <= respondents <= MAX_RESPONDENTS:
+        raise DesignError(f"without a family, give from {_MIN_ANSWERS:,} to {MAX_RESPONDENTS:,} respondents")
     return medians([_collect(spec, population, {}, respondents, seed)[-1].sds for seed in range(_COLLECTIONS)])
 
 
@@ -124,7 +124,7 @@ def _collect(
         for query, number in zip(queries, shared(until - learner.answers, len(queries)), strict=True):
             if number:
                 learner.learn_counts({query: rng.multinomial(number, population.chances(query))})
-        if learner.answers >= _LEAST:
+        if learner.answers >= _MIN_ANSWERS:
             known.append(Foreseen(learner.answers, wanted.sds(learner.distribution, population.points)))
             if targets and len(known) > 1 and enough(known[-1], targets):
                 break

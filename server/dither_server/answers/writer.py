@@ -19,7 +19,7 @@ from sqlalchemy import Connection, Engine
 from sqlalchemy.exc import IntegrityError
 
 from dither_server.answers.rules import Arrival, Fate, Ingest, Stored
-from dither_server.database.engine import DATABASE_TROUBLE, reading, writing
+from dither_server.database.engine import DATABASE_TROUBLE, reading, transact, writing
 from dither_server.errors import Overloaded, Unavailable
 from dither_server.metrics import Metrics
 
@@ -216,8 +216,7 @@ class Writer:
             with self._at_once.connect() as connection:
                 if self._ingest.knows(connection):
                     return self._ingest.store_at_once(connection, arrivals)
-        with self._engine.begin() as connection:
-            return self._ingest.store(connection, arrivals)
+        return transact(self._engine, lambda connection: self._ingest.store(connection, arrivals))
 
     def _tell(self, batch: list[_Answers], outcome: list[Fate] | Exception) -> None:
         at = 0
@@ -235,8 +234,7 @@ class Writer:
         if not job.future.set_running_or_notify_cancel():
             return
         try:
-            with self._engine.begin() as connection:
-                result = job.run(connection)
+            result = transact(self._engine, job.run)
         except Exception as error:
             job.future.set_exception(self._failure(error))
         else:

@@ -113,8 +113,9 @@ def _drawn(rng: np.random.Generator, asked: Asked, drawing: Drawing) -> People:
     if specification is not None and specification.groups is not None:
         return _of_groups(rng, specification, drawing)
     people = _population(rng, asked, drawing)
-    in_table = {**people.truth, **({} if asked.categories else described(people.values))}
-    return People(people.values, people.truth, in_table)
+    # From a file on the scale `log`, parameters are those of logarithms, which nobody has asked for.
+    given = {} if drawing.truth is None and asked.transform == "log" else people.truth
+    return People(people.values, people.truth, {**given, **({} if asked.categories else described(people.values))})
 
 
 def _of_components(rng: np.random.Generator, specification: Specification, drawing: Drawing) -> People:
@@ -145,7 +146,9 @@ def _of_groups(rng: np.random.Generator, specification: Specification, drawing: 
         family, truth, respondents = _family_and_truth(drawing, specification.family.name, needs)
         draws = members_by_group(rng, family, truth, labels, specification.transform)
     people = draw_groups(rng, draws, respondents)
-    return People(people.values, people.truth, labels=people.labels)
+    # With `shares` the whole population is not the people who answer.
+    of_all = not specification.categories and specification.groups.shares is None
+    return People(people.values, people.truth, described(people.values) if of_all else {}, people.labels)
 
 
 def _family_and_truth(drawing: Drawing, usual: str, needs: str) -> tuple[Family, str, int]:

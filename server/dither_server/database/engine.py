@@ -5,11 +5,11 @@ import os
 import sqlite3
 import stat
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from sqlalchemy import (
     URL,
@@ -57,6 +57,7 @@ __all__ = [
     "not_to_the_disk",
     "reading",
     "replace_row",
+    "transact",
     "upgrade",
     "writing",
 ]
@@ -67,7 +68,11 @@ DATABASE_TROUBLE = (OperationalError, InterfaceError, InternalError, TimeoutErro
 PATIENCE_SECONDS = 4
 """The longest wait for a connection, for another's lock, and for a transaction; a longer one counts as a failure."""
 
+T = TypeVar("T")
+
 _FIRST_VERSION = "0001"
+_CUT_FOR_IDLENESS = "25P03"
+"""PostgreSQL's code for a transaction that it ended since nothing came for `idle_in_transaction_session_timeout`."""
 
 _TIMELINE = "timeline"
 """The key in a connection's `info` of what `history_of` returns."""
@@ -142,6 +147,21 @@ def writing(engine: Engine) -> Engine:
     return engine.execution_options(dither_writes=True)
 
 
+def transact(engine: Engine, job: Callable[[Connection], T]) -> T:
+    """Runs `job` in a transaction, and once more if PostgreSQL ended it for idleness and so undid all that it wrote.
+
+    Then a pause of the whole machine, such as its move to another host, costs a moment and no error.
+    """
+    try:
+        with engine.begin() as connection:
+            return job(connection)
+    except DBAPIError as error:
+        if getattr(error.orig, "sqlstate", None) != _CUT_FOR_IDLENESS:
+            raise
+    with engine.begin() as connection:
+        return job(connection)
+
+
 def reading(engine: Engine) -> Engine:
     """The same engine for reads of a single statement each.
 
@@ -210,10 +230,12 @@ def driver_rows(connection: Connection, statement: str, parameters: Sequence[Any
 
 
 def _as_sqlalchemy(connection: Connection, error: DBAPIModule.Error) -> Exception:
-    """The driver's `error` as SQLAlchemy would raise it; a connection that it ended is invalidated."""
+    """The driver's `error` as SQLAlchemy would raise it; if it ended the connection, the pool replaces all of them."""
     dialect, kind = connection.dialect, connection.dialect.loaded_dbapi.Error
     gone = dialect.is_disconnect(error, connection.connection.dbapi_connection, None)
     if gone:
+        # As SQLAlchemy does: whatever ended one has mostly ended the others, each of which would fail once.
+        connection.engine.pool._invalidate(connection.connection, error)
         connection.invalidate(error)
     return DBAPIError.instance(
         None, None, error, kind, hide_parameters=True, connection_invalidated=gone, dialect=dialect

@@ -1,11 +1,12 @@
 """Notifications between the processes on one database, so that learning need not wait for the next poll.
 
-A notification says only that there is something new to read; its sender receives it as well. A lost one does no harm,
-since polling finds the same news. On PostgreSQL it is a `NOTIFY`. On SQLite, where all processes are on one machine, it
-is a change of the modification time of a file beside the database.
+A notification says only that there is something new to read. A lost one does no harm, since polling finds the same
+news. On PostgreSQL it is a `NOTIFY`, whose sender does not hear it. On SQLite, where all processes are on one machine,
+it is a change of the modification time of a file beside the database, which its sender hears as well.
 """
 
 import os
+import secrets
 import time
 from contextlib import suppress
 from pathlib import Path
@@ -17,7 +18,7 @@ from dither_server.database.engine import DATABASE_TROUBLE, reading
 
 __all__ = ["FileNotifications", "Notifications", "PostgresNotifications", "notifications_of"]
 
-_NOTIFY = text("NOTIFY dither")
+_NOTIFY = text("SELECT pg_notify('dither', :sender)")
 _LISTEN = text("LISTEN dither")
 _FILE_CHECK_SECONDS = 0.005
 """Time between two checks of the file."""
@@ -72,15 +73,17 @@ class PostgresNotifications:
 
     def __init__(self, engine: Engine) -> None:
         self._engine = reading(engine)
+        self._sender = secrets.token_hex(8)
         self._listening: Connection | None = None
 
     def send(self) -> None:
         with suppress(*DATABASE_TROUBLE), self._engine.connect() as connection:
-            connection.execute(_NOTIFY)
+            connection.execute(_NOTIFY, {"sender": self._sender})
 
     def wait(self, seconds: float) -> bool:
         try:
-            return bool(list(self._driver().notifies(timeout=seconds, stop_after=1)))
+            heard = list(self._driver().notifies(timeout=seconds, stop_after=1))
+            return any(notification.payload != self._sender for notification in heard)
         except BaseException:
             self.close()
             raise

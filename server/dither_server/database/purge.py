@@ -36,9 +36,9 @@ __all__ = ["Sign", "begin_purge", "drop_answers", "purge_step"]
 
 _ROWS = 5_000
 """The most rows that a step removes."""
-_LARGE = (answers, spent_tickets, invitations, tallies, history, refusals, misfit_looks, member_counts)
+_TABLES_IN_STEPS = (answers, spent_tickets, invitations, tallies, history, refusals, misfit_looks, member_counts)
 """Tables of which a collection may have many rows, and which nothing refers to."""
-_LAST = (leases, publications, snapshots, counts, *_LARGE)
+_LAST = (leases, publications, snapshots, counts, *_TABLES_IN_STEPS)
 """Tables to empty with the collection's own row. The lease comes first: without it no owner writes any more. Large ones
 may have got rows since: each answer has a count, so after the counts none can come."""
 _CLOCKS = 120
@@ -71,7 +71,7 @@ def purge_step(connection: Connection, number: int, at: int, sign: Sign) -> str 
         return str(row.receipt)
     removed = Counter(json.loads(row.rows))
     if _is_there(connection, number):
-        for table in _LARGE:
+        for table in _TABLES_IN_STEPS:
             if gone := _remove_some(connection, table, number):
                 not_to_the_disk(connection)
                 removed[_kind(table)] += gone

@@ -15,6 +15,7 @@ from functools import lru_cache, partial
 from random import getrandbits
 from typing import Any
 
+from fastapi import FastAPI
 from pydantic import BaseModel
 from starlette.datastructures import Headers
 from starlette.middleware.cors import CORSMiddleware
@@ -65,11 +66,17 @@ class BusyCall:
 
 
 class FrontDoor:
-    """The application as uvicorn sees it. `framework` serves whatever is no busy call; `cors` is what is around it."""
+    """What uvicorn calls. `framework` serves whatever is no busy call of `app`; `cors` is what is around it."""
 
     def __init__(
-        self, framework: ASGIApp, calls: Sequence[BusyCall], metrics: Metrics, cors: CORSMiddleware | None = None
+        self,
+        app: FastAPI,
+        framework: ASGIApp,
+        calls: Sequence[BusyCall],
+        metrics: Metrics,
+        cors: CORSMiddleware | None = None,
     ) -> None:
+        self._app = app
         self._framework = framework if cors is None else cors
         self._functions = {call.end: call.function for call in calls}
         self._metrics = metrics
@@ -131,7 +138,7 @@ class FrontDoor:
         function = self._functions.get(end)
         if function is None or not collection_id or (self._cors is not None and scope["method"] == "OPTIONS"):
             return None
-        scope["endpoint"] = function
+        scope["app"], scope["endpoint"] = self._app, function
         return function, collection_id
 
     def _across_origins(self, scope: Scope, send: Send) -> Send:

@@ -35,7 +35,7 @@ from dither_server.tickets.packing import NO_GROUP, Purpose, pack_query
 
 __all__ = ["CollectionLearner", "Update", "stored_learner"]
 
-_MANY = 1_000
+_USUAL_OUTSTANDING = 1_000
 """The number of people assumed to hold a question at one time, until answers show how many do."""
 _GROUP_POOL = 8
 """The most questions in the pool of a group."""
@@ -181,13 +181,14 @@ class CollectionLearner:
         """The pools by the group's number; those of `NO_GROUP` are for everybody without a group or without a pool."""
         learner, number = self._learner, self.collection.group_number
         if not isinstance(learner, GroupedLearner):
-            return {NO_GROUP: self._pools_of(None, pool_size(learner.answers, self._outstanding.get(None, _MANY)))}
+            outstanding = self._outstanding.get(None, _USUAL_OUTSTANDING)
+            return {NO_GROUP: self._pools_of(None, pool_size(learner.answers, outstanding))}
         labels = learner.groups.labels
         answered = {label: answers for label in labels if (answers := learner.answers_of(label))}
         # All groups without answers are alike, and there may be hundreds.
         first = next((label for label in labels if label not in answered), labels[0])
         own = {number(label): pools for label, pools in self._own_pools(answered).items()}
-        return {**own, NO_GROUP: self._pools_of(first, _GROUP_POOL if answered else pool_size(0, _MANY))}
+        return {**own, NO_GROUP: self._pools_of(first, _GROUP_POOL if answered else pool_size(0, _USUAL_OUTSTANDING))}
 
     def _own_pools(self, answered: Mapping[str, int]) -> dict[str, Pools]:
         """The pools of these groups, by their numbers of answers; those whose turn is still to come have old ones.

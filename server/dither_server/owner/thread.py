@@ -34,7 +34,7 @@ from dither_server.owner.collection_learner import CollectionLearner
 from dither_server.owner.pace import Pace
 from dither_server.owner.persistence import PersistedLearner
 from dither_server.owner.publications import Edition, read_editions, read_publication
-from dither_server.owner.published import Particles, Published, Question
+from dither_server.owner.published import Particles, Pools, Published, Question
 from dither_server.owner.snapshot_particles import SnapshotParticles
 from dither_server.owner.unhurried import Unhurried
 from dither_server.replicas.leases import Lease, LeaseLost, free_leases, held
@@ -43,7 +43,7 @@ from dither_server.tickets.packing import NO_GROUP
 __all__ = ["Learners"]
 
 _LONGEST_REST = 2.0
-_PATIENCE = 10.0
+_FIRST_STATE_TIMEOUT = 10.0
 """Seconds for which a request waits for a collection's first state."""
 
 _log = logging.getLogger(__name__)
@@ -188,7 +188,7 @@ class Learners:
                 self._due[number] = None
             self._wake.notify()
         try:
-            return await asyncio.wait_for(asyncio.wrap_future(future), _PATIENCE)
+            return await asyncio.wait_for(asyncio.wrap_future(future), _FIRST_STATE_TIMEOUT)
         except TimeoutError:
             raise Unavailable("The collection's estimator is not ready yet: try again later.") from None
 
@@ -207,9 +207,13 @@ class Learners:
     def draw(self, published: Published, epsilon: Fraction, group: int = NO_GROUP) -> Question:
         """A uniform draw from the group's pool at `epsilon`, or with probability `check_share` a check question."""
         if published.check_pools and self._random.random() < published.check_share:
-            return self._random.choice(published.check_pools[epsilon])
-        pools = published.group_pools.get(group, published.pools)
-        return self._random.choice(pools[epsilon]).asked_of(group)
+            return self._drawn(published.check_pools, epsilon)
+        return self._drawn(published.group_pools.get(group, published.pools), epsilon).asked_of(group)
+
+    def _drawn(self, pools: Pools, epsilon: Fraction) -> Question:
+        # Most collections have a single ε, and to find the pool of a fraction takes longer than to draw from it.
+        questions = pools[epsilon] if len(pools) > 1 else next(iter(pools.values()))
+        return questions[int(self._random.random() * len(questions))]
 
     def _totals(self, collections: Sequence[int]) -> Counter[int]:
         """The number of stored answers and of institutions, by collection."""

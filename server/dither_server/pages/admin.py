@@ -16,6 +16,7 @@ from dither_server.api.callers import CollectionOf, ServiceOf, done
 from dither_server.api.messages.common import MAX_COUNT
 from dither_server.collections.collection import State
 from dither_server.errors import CollectionClosed, InvalidBody, NotByInvitation, Unauthorized
+from dither_server.pages.addresses import shown_address
 from dither_server.pages.advice import advise
 from dither_server.pages.collection import collection_page
 from dither_server.pages.component_advice import advise_on_components
@@ -133,9 +134,9 @@ async def invite(request: Request, collection: CollectionOf, service: ServiceOf)
     if not (count.isascii() and count.isdigit() and len(count) < 8 and 1 <= int(count) <= MAX_COUNT):
         refused = f"The number of invitations must be from 1 to {MAX_COUNT:,}."
         return await collection_page(request, collection, service, _REFUSED, refused=refused)
+    address = shown_address(request, service, f"/collections/{collection.id}/answer")
     codes = await service.invitations.make(collection.number, int(count))
     await done(request, "invitations made", collection=collection.id, count=len(codes))
-    base = service.public_url or str(request.base_url).rstrip("/")
-    links = [f"{base}/collections/{collection.id}/answer#{code}" for code in codes]
+    links = [f"{address}#{code}" for code in codes]
     drawn = [qr_svg(link) for link in links] if len(links) <= _MOST_DRAWN else []
     return await collection_page(request, collection, service, codes=codes, links=links, drawn=drawn)

@@ -18,6 +18,7 @@ from dither_server.clock import milliseconds
 from dither_server.collections.collection import Collection
 from dither_server.collections.quality import quality
 from dither_server.errors import NotFound
+from dither_server.pages.addresses import shown_address
 from dither_server.pages.charts import charts, parameter_names, rate
 from dither_server.pages.compressed import static_response
 from dither_server.pages.dependence import correlation_rows, pair_titles
@@ -37,6 +38,8 @@ __all__ = ["add_routes", "add_state", "collection_page"]
 _HOUR = 3600
 _PER_PAGE = 100
 """The number of collections on a page of the overview."""
+_LONGEST_DRAWN = 120
+"""The longest address, in characters, that has a QR code: that of a longer one is too dense for a screen."""
 _PARTS = (
     "summary", "numbers", "groups", "periods", "period_table", "correlations", "parameters", "course", "trust",
     "citation",
@@ -103,7 +106,7 @@ async def collection_page(
     invitations = None
     if admin and collection.admission == "invite":
         invitations = await run_in_threadpool(service.invitations.tally, collection.number)
-    link = str(request.base_url.replace(path=f"/collections/{collection.id}/answer"))
+    link = shown_address(request, service, f"/collections/{collection.id}/answer")
     given = {"codes": None, "refused": None} | values
     return await service.compute(
         page,
@@ -113,7 +116,7 @@ async def collection_page(
         terms=terms,
         taking=terms["state"] == "open" and not full,
         link=link,
-        code=qr_svg(link),
+        code=qr_svg(link) if len(link) <= _LONGEST_DRAWN else None,
         privacy=privacy_sentences(collection.specification, terms),
         findings=found,
         answered=answered,

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from dither_client.mechanisms.components import MAX_COMPONENTS, check_component_names
+from dither_server.pages.goal_fields import GOAL_TITLES
 from dither_server.pages.prior_fields import PRIOR_FIELDS
 
 __all__ = ["COMPONENT_FIELDS", "COMPONENT_TITLES", "component_field_of", "components_of", "numbers_in"]
@@ -26,7 +27,7 @@ COMPONENT_FIELDS: Mapping[str, str] = {
     "maximum": "Largest possible value",
     "decimals": "Decimals that may be typed",
     "atoms": "Values that many people have exactly",
-    "goal": "Goal",
+    **GOAL_TITLES,
     "prior": "Prior",
 }
 """The fields of one number, and what they are called beside it."""

@@ -123,7 +123,7 @@ def together_sentence(pair: str, correlation: ParameterSummary) -> str:
     if correlation.q05 <= 0 <= correlation.q95:
         return f"{known}: whether {target} goes up or down with {given} is not known yet."
     way = "higher" if correlation.q05 > 0 else "lower"
-    clearly = "" if min(abs(correlation.q05), abs(correlation.q95)) >= _SURE else ", if only a little"
+    clearly = "" if min(abs(correlation.q05), abs(correlation.q95)) >= _SURE else ", perhaps only a little"
     return f"{known}: where {given} is higher, {target} tends to be {way}{clearly}."
 
 

@@ -1,7 +1,8 @@
-"""Downloads: the count table, and the history of the posterior."""
+"""Downloads: the population in numbers, the count table, and the history of the posterior."""
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Literal
@@ -10,7 +11,10 @@ from fastapi import FastAPI, Request, Response
 from starlette.concurrency import run_in_threadpool
 
 from dither_client import MissingExtra
-from dither_client.posterior.wire import QUANTILES
+from dither_client.posterior.particles import parse_particles
+from dither_client.posterior.population_table import population_table
+from dither_client.posterior.reading import parse_posterior
+from dither_client.posterior.wire import QUANTILES, to_json
 from dither_client.tables.counts import write_table
 from dither_server.api.callers import LONG_READ, CollectionOf, ServiceOf, check_reader
 from dither_server.clock import iso_time
@@ -18,11 +22,12 @@ from dither_server.collections.collection import Collection
 from dither_server.collections.count_table import counted_rows
 from dither_server.collections.institutions import table_of
 from dither_server.errors import NotFound
+from dither_server.owner.published import Published
 from dither_server.service.service import Service
 
 __all__ = ["add_routes"]
 
-Table = Literal["counts", "history"]
+Table = Literal["population", "counts", "history"]
 Format = Literal["csv", "parquet"]
 
 _TYPES = {"csv": "text/csv; charset=utf-8", "parquet": "application/vnd.apache.parquet"}
@@ -44,21 +49,34 @@ async def export_table(
 ) -> Response:
     """A table of a collection as a file. Raises `NotFound` for Parquet if the server lacks the extra for it."""
     await run_in_threadpool(check_reader, request, collection)
-    content = await service.compute(_written, collection, service, table, format)
+    published = await service.learners.published(collection) if table == "population" else None
+    content = await service.compute(_written, collection, service, published, table, format)
     name = f"{collection.id}-{table}.{format}"
     return Response(
         content, headers={"Content-Disposition": f'attachment; filename="{name}"'}, media_type=_TYPES[format]
     )
 
 
-def _written(collection: Collection, service: Service, table: Table, format: Format) -> bytes:
+def _written(
+    collection: Collection, service: Service, published: Published | None, table: Table, format: Format
+) -> bytes:
     with TemporaryDirectory() as folder:
         file = Path(folder) / f"{table}.{format}"
         try:
-            _WRITERS[table](collection, service, file)
+            if published is None:
+                _WRITERS[table](collection, service, file)
+            else:
+                _write_population(collection, published, file)
         except MissingExtra:
             raise NotFound("This server cannot write Parquet: its operator can install the extra tables.") from None
         return file.read_bytes()
+
+
+def _write_population(collection: Collection, published: Published, file: Path) -> None:
+    whole = replace(published.described, groups=None, periods=None)  # hundreds of groups have megabytes
+    found = parse_posterior(collection.id, to_json(whole), lambda: parse_particles({}))
+    columns, rows = population_table(found)
+    write_table(file, rows, columns)
 
 
 def _write_counts(collection: Collection, service: Service, file: Path) -> None:

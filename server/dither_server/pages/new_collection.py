@@ -6,18 +6,20 @@ logarithmic scale, which competes with the collection's own.
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, get_args
 
 from dither_client import Transform
 from dither_client.mechanisms.calendar_period import PeriodName
 from dither_client.posterior.names import distribution_name, mechanism_name
-from dither_estimator.design.registry import MECHANISMS, WITHOUT_FAMILY
+from dither_estimator.design.registry import MECHANISMS, WITH_FAMILY, WITHOUT_FAMILY
 from dither_estimator.families import families
 from dither_estimator.specification.fields import CATEGORICAL, NONPARAMETRIC
 from dither_estimator.specification.specification import SpecificationError
 from dither_server.collections.specification import Admission, Visibility
 from dither_server.pages.component_form import COMPONENT_TITLES, component_field_of, components_of
+from dither_server.pages.goal_fields import GOAL_TITLES, GOALS, goal_of
+from dither_server.pages.policy_fields import POLICIES, POLICY_TITLES, policy_of
 from dither_server.pages.prior_fields import prior_of
 from dither_server.pages.typed_fields import lines_in, number_in, parts_in, share_in, whole_number
 
@@ -37,6 +39,10 @@ def _capital(text: str) -> str:
     return f"{text[:1].upper()}{text[1:]}"
 
 
+def _small(text: str) -> str:
+    return f"{text[:1].lower()}{text[1:]}"
+
+
 CHOICES: Mapping[str, tuple[str, ...]] = {
     "family": (NONPARAMETRIC.name, CATEGORICAL.name, *families),
     "transform": get_args(Transform),
@@ -44,6 +50,8 @@ CHOICES: Mapping[str, tuple[str, ...]] = {
     "admission": get_args(Admission),
     "visibility": get_args(Visibility),
     "period": ("", *get_args(PeriodName)),
+    "goal_of": tuple(GOALS),
+    "policy": tuple(POLICIES),
 }
 """The options of the form's lists; an empty one leaves the choice to the server."""
 
@@ -58,7 +66,8 @@ LABELS: Mapping[str, Mapping[str, str]] = {
     },
     "mechanism": {
         WITHOUT_FAMILY: f"{MECHANISMS[WITHOUT_FAMILY].label} (recommended)",
-        "": "The default of the programming interface",
+        "": f"As programs get it: {_small(MECHANISMS[WITH_FAMILY].label)}; without a family, "
+        f"{_small(MECHANISMS[WITHOUT_FAMILY].label)}",
         **{name: kind.label or _capital(mechanism_name(name)) for name, kind in MECHANISMS.items()},
     },
     "admission": {
@@ -68,6 +77,8 @@ LABELS: Mapping[str, Mapping[str, str]] = {
     },
     "visibility": {"private": "Analysts with a token", "public": "Anybody with the link"},
     "period": {"": "No: all answers count as one", "day": "By day", "week": "By week", "month": "By month"},
+    "goal_of": GOALS,
+    "policy": POLICIES,
 }
 """What the options are called; the first of each list is the default of the form."""
 
@@ -104,11 +115,11 @@ TITLES: Mapping[str, str] = {
     "atoms": "Values that many people have exactly",
     "epsilon_choices": "Values of ε that respondents choose from",
     "rho": "ρ of one answer, for Gaussian noise",
-    "goal": "Goal",
+    **GOAL_TITLES,
     "misfit_check": "Share of the answers that check whether the family fits",
     "misfit_looks": "Interim looks at the fit, in check answers",
     "discriminate": "Share of the questions that tell the families apart",
-    "policy": "Policy",
+    **POLICY_TITLES,
     "levels": "Levels of a question",
     "particles": "Particles",
     "member_cuts": "Where institutions count their members",
@@ -139,7 +150,9 @@ COMPETING: Mapping[str, tuple[str, Transform]] = {
 _SYMBOLS = ("epsilon", "rho")
 """Names of fields that the form writes as symbols."""
 _WORDS = ("question", "unit", "period_of_value", "organisation", "contact", "privacy_url", "thank_you")
-_TEXTS = ("name", *_WORDS, *CHOICES, "epsilon", "rho", "goal", "policy")
+_READ: Mapping[str, Callable[[Mapping[str, str]], Any]] = {"goal": goal_of, "policy": policy_of}
+"""Fields that take several fields of the form."""
+_TEXTS = ("name", *_WORDS, *(name for name in CHOICES if name not in ("goal_of", "policy")), "epsilon", "rho")
 _NUMBERS = ("minimum", "maximum")
 _TIMES = ("opens_at", "closes_at")
 _WHOLE = ("max_answers", "levels", "particles", "decimals", "keep_answers_days", "keep_days")
@@ -150,7 +163,8 @@ _OF_EACH_COMPONENT = ("family", "transform")
 """Lists of the form, in which something is always chosen; with several numbers each has its own."""
 
 _FIELDS = (
-    *_TEXTS, *_NUMBERS, *_TIMES, *_WHOLE, *_SHARES, "range", "low", "high", "prior", "families", "epsilon_choices",
+    *_TEXTS, *GOAL_TITLES, *POLICY_TITLES, *_NUMBERS, *_TIMES, *_WHOLE, *_SHARES,
+    "range", "low", "high", "prior", "families", "epsilon_choices",
     "misfit_looks", "member_cuts", "keep_answers", "respondents", "atoms", "categories", "pages",
     "groups", "groups_name", "period", "drift", "panel", *_OF_A_PANEL, "components",
 )  # fmt: skip
@@ -183,6 +197,7 @@ def specification_of(form: Mapping[str, str]) -> dict[str, Any]:
     if components := components_of(form):
         form = {name: text for name, text in form.items() if name not in _OF_EACH_COMPONENT}
     spec: dict[str, Any] = {name: form[name] for name in _TEXTS if name in form}
+    spec |= {name: found for name, read in _READ.items() if (found := read(form)) is not None}
     if components:
         spec["components"] = [_component(fields) for fields in components]
     if form.get("family") == CATEGORICAL.name:

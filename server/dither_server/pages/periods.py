@@ -43,7 +43,7 @@ class PeriodsView:
     unanswered: bool
     """Whether a period has no answers."""
     said: str | None
-    """What the test of drift has found; None where there is none."""
+    """What the test of drift has found; None where there is none, or nothing to compare."""
     alarm: bool
     of_shares: bool
     """Whether people have only 0 or 1."""
@@ -61,7 +61,7 @@ def periods_view(posterior: PosteriorReply, terms: Mapping[str, Any]) -> Periods
         number=len(posterior.periods),
         drift=terms["drift"],
         unanswered=any(not period.answers for period in posterior.periods.values()),
-        said=None if test is None else drift_sentence(test),
+        said=None if test is None or len(posterior.periods) == 1 else drift_sentence(test),
         alarm=test is not None and test.alarm,
         of_shares=of_shares,
     )

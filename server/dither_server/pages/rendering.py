@@ -12,8 +12,8 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from dither_client.posterior.digits import rounded, summary_numbers
-from dither_client.posterior.names import distribution_name, mechanism_name, number_name, term_text
-from dither_client.posterior.sentences import family_name
+from dither_client.posterior.names import distribution_name, mechanism_name, moment, number_name, term_text
+from dither_client.posterior.sentences import evidence_text, family_name
 from dither_server.api.callers import signed_in
 from dither_server.http.problems import Problem
 
@@ -60,11 +60,6 @@ def _sentence(text: str) -> str:
     return f"{text[:1].upper()}{text[1:].removesuffix('.')}."
 
 
-def _moment(written: str) -> str:
-    """An RFC 3339 time in UTC to the minute, as all pages write it: `2026-01-31 12:00 UTC`."""
-    return f"{written[:10]} {written[11:16]} UTC"
-
-
 def _templates() -> Environment:
     environment = Environment(
         loader=PackageLoader("dither_server.pages"),
@@ -79,10 +74,11 @@ def _templates() -> Environment:
     environment.filters["summary_numbers"] = summary_numbers
     environment.filters["sentence"] = _sentence
     environment.filters["family_name"] = family_name
+    environment.filters["evidence_text"] = evidence_text
     environment.filters["capital"] = lambda text: f"{text[:1].upper()}{text[1:]}"
     environment.filters["distribution_name"] = distribution_name
     environment.filters["mechanism_name"] = mechanism_name
-    environment.filters["moment"] = _moment
+    environment.filters["moment"] = moment
     environment.filters["term"] = term_text
     environment.filters["number_name"] = number_name
     return environment

@@ -15,6 +15,7 @@ from dither_server.api.callers import LONG_READ, CollectionOf, ServiceOf, check_
 from dither_server.clock import iso_time, milliseconds
 from dither_server.collections.collection import Collection
 from dither_server.collections.quality import quality
+from dither_server.pages.addresses import shown_address
 from dither_server.pages.dependence import correlation_rows, regression_pictures
 from dither_server.pages.groups import groups_view
 from dither_server.pages.periods import period_charts, periods_view
@@ -50,7 +51,7 @@ async def show_report(request: Request, collection: CollectionOf, service: Servi
     await run_in_threadpool(check_reader, request, collection)
     terms = await run_in_threadpool(service.collections.terms, collection)
     view = await request.app.state.views.view(collection, service)
-    address = str(request.base_url.replace(path=f"/collections/{collection.id}"))
+    address = shown_address(request, service, f"/collections/{collection.id}")
     text = await service.compute(_report, collection, service, terms, view, address)
     return HTMLResponse(text, headers={"Content-Security-Policy": _POLICY})
 

@@ -7,9 +7,10 @@ from typing import Any
 
 from dither_client.mechanisms.epsilon import epsilon_text
 from dither_client.posterior.digits import correlation_numbers, population_numbers, rounded, summary_numbers
-from dither_client.posterior.names import a_distribution, distribution_name, mechanism_name, what_it_rests_on
+from dither_client.posterior.names import a_distribution, distribution_name, mechanism_name
 from dither_client.posterior.sentences import (
     LEAVE_OUT,
+    basis_sentence,
     category_lines,
     misfit_sentence,
     poison_lines,
@@ -124,7 +125,7 @@ def find(
         fit=_unassumed(specification)
         or (_REFUSED if _refused(specification, posterior) else _fit(specification, posterior)),
         alarm=(misfit is not None and misfit.alarm) or _refused(specification, posterior),
-        contamination=poison_lines(posterior.poison, has_median(specification)),
+        contamination=poison_lines(posterior.poison, has_median(specification)) if posterior.answers else [],
         verdict=[] if posterior.verdict is None else verdict_lines(posterior.families or (), posterior.verdict),
         competing=bool(specification.rivals),
     )
@@ -146,22 +147,17 @@ def _unassumed(specification: Specification) -> str | None:
 
 def basis(specification: Specification, posterior: PosteriorReply) -> str:
     """What is assumed of the population, and how many answers were learnt."""
-    if not posterior.answers:
+    if not (posterior.answers or posterior.members):
         return "Before any answer this is only what was assumed."
-    family, transform, answers = specification.family.name, specification.transform, posterior.answers
-    learnt, rest = what_it_rests_on(family, transform, answers, posterior.answers_by_epsilon, posterior.members)
-    if specification.components:
-        alone = " and ".join(f"{part.answers:,} about {name} alone" for name, part in _parts(posterior).items())
-        return f"This rests on {learnt}, of which {alone}, and the others about how numbers go together."
-    if specification.drift and specification.period is not None and posterior.periods:
-        period = specification.period.name
-        return (
-            f"This is about {_latest(period, list(posterior.periods)[-1])}. It rests on {learnt} of all {period}s, of "
-            f"which earlier ones count for less, and holds if the values of each {period} follow "
-            f"{a_distribution(family, transform)}."
-        )
-    of_each = "" if specification.groups is None else " in each group"
-    return f"This rests on {learnt}{rest.replace('the values', f'the values{of_each}')}"
+    period = specification.period
+    return basis_sentence(
+        (specification.family.name, specification.transform),
+        posterior,
+        posterior.answers_by_epsilon,
+        (period.name, list(posterior.periods)[-1])
+        if specification.drift and period is not None and posterior.periods
+        else None,
+    )
 
 
 def _parts(posterior: PosteriorReply) -> Mapping[str, ComponentReply]:
@@ -203,10 +199,6 @@ def _component_numbers(
     return found
 
 
-def _latest(period: str, label: str) -> str:
-    return label if period == "day" else f"the {period} {label}"
-
-
 def component_units(components: Sequence[Mapping[str, Any]]) -> dict[str, str]:
     """The unit of each component that has one, by the name of its row in the table of numbers."""
     return {_median_name(each["name"]): unit for each in components if (unit := unit_text(each))}
@@ -243,10 +235,16 @@ def citation(specification: Specification, terms: Mapping[str, Any], posterior: 
     found = ", ".join(_estimates(specification, terms, posterior))
     return (
         f"{terms['name']}: {found}; posterior medians of {_estimated(specification, posterior)}, "
-        f"from {posterior.answers:,} answers under ε-local differential privacy "
+        f"from {_answers_and_members(posterior)} under ε-local differential privacy "
         f"(ε = {', '.join(posterior.answers_by_epsilon)}, {mechanism_name(terms['mechanism'])} mechanism), "
         f"Dither collection {terms['id']}, {posterior.updated_at[:10]}."
     )
+
+
+def _answers_and_members(posterior: PosteriorReply) -> str:
+    members = f"noisy counts of {posterior.members:,} members of institutions" if posterior.members else ""
+    answers = f"{posterior.answers:,} answers" if posterior.answers or not members else ""
+    return " and ".join(filter(None, (answers, members)))
 
 
 def _estimates(specification: Specification, terms: Mapping[str, Any], posterior: PosteriorReply) -> Sequence[str]:

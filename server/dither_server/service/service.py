@@ -30,7 +30,7 @@ from dither_server.collections.collections import Collections
 from dither_server.collections.deletion import Deletions
 from dither_server.collections.deletion_receipt import ReceiptSigner
 from dither_server.collections.institutions import Institutions
-from dither_server.database.engine import DATABASE_TROUBLE, PATIENCE_SECONDS, make_engine, reading, upgrade
+from dither_server.database.engine import DATABASE_TROUBLE, PATIENCE_SECONDS, make_engine, reading, transact, upgrade
 from dither_server.database.notifications import notifications_of
 from dither_server.database.pulse import Pulse
 from dither_server.database.reads import Store
@@ -193,8 +193,7 @@ class Service:
         """Runs a small job in a transaction of its own; on SQLite, which allows one writer, the writer runs it."""
         if self._engine.dialect.name == "sqlite":
             return self.writer.submit(job).result()
-        with self._engine.begin() as connection:
-            return job(connection)
+        return transact(self._engine, job)
 
     def _take_slot(self, slot: int) -> None:
         self._ingest.slot = slot

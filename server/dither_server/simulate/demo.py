@@ -23,9 +23,8 @@ from rich.table import Table
 from dither_client import Admin, Analyst, InvalidQuery
 from dither_client.commands._shared import Json, fail, print_json
 from dither_client.extras import require_extra
-from dither_client.posterior.sentences import population_lines, verdict_lines
+from dither_client.posterior.sentences import CANNOT_TELL, population_lines, verdict_lines
 from dither_client.posterior.wire import ParameterSummary, to_json
-from dither_estimator.checks.competing_families import CANNOT_TELL
 from dither_estimator.families import FloatArray, families
 from dither_estimator.learning.learners import new_learner
 from dither_estimator.likelihood.counts import Counts

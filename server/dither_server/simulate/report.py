@@ -1,6 +1,6 @@
 """The report of a simulation, as a JSON object or as a table."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
@@ -17,7 +17,7 @@ from dither_client.posterior.digits import (
     shortened,
     summary_numbers,
 )
-from dither_client.posterior.names import number_name
+from dither_client.posterior.names import has_log_median, number_name
 from dither_client.posterior.parts import component_lines, group_lines, period_lines
 from dither_client.posterior.sentences import (
     category_lines,
@@ -28,7 +28,7 @@ from dither_client.posterior.sentences import (
     unit_text,
     zeros_and_ones,
 )
-from dither_client.posterior.wire import to_json
+from dither_client.posterior.wire import ParameterSummary, to_json
 from dither_estimator.learning.description import POPULATION_FIELDS
 from dither_server.simulate.choices import WARNING, ChooseBy
 from dither_server.simulate.outcome import Load, Outcome
@@ -92,24 +92,20 @@ def report_table(
 ) -> RenderableType:
     """The report as a table; `truth` may have the population's quantiles by level, too, and its `mean_value`.
 
-    `words` say the unit and the decimals of values, as a specification does.
+    `words` say the unit and the decimals of values, the family and the scale on which it holds, as a specification
+    does. Parameters of logarithms are shown only beside their truth, which somebody has given as logarithms.
     """
     unit, decimals = unit_text(words), words.get("decimals")
     found = outcome.posterior
-    what = "parameter" if found.posterior else "category" if found.categories else ""
-    table = Table(what, "truth", "posterior mean", "sd", "90% interval", box=None, header_style="bold")
-    for name, summary in (found.posterior or found.categories or {}).items():
-        mean, sd, low, *_, high = summary_numbers(summary)
-        table.add_row(name, _true(truth.get(name)), mean, sd, f"{low} to {high}")
+    unasked = words.get("transform") == "log" and not found.posterior.keys() & truth.keys()
+    parameters = {} if unasked else found.posterior
+    what = "parameter" if parameters else "category" if found.categories else ""
     quantiles = {} if zeros_and_ones(found.distribution) else found.quantiles
     rows = population_rows(quantiles, found.mean_value, found.atoms, decimals)
-    truths = {name: truth.get(name.removeprefix("quantile_")) for name, *_ in rows}
-    finest = finest_decimals(value for value in truths.values() if value is not None)
-    for name, *cells in rows:
-        table.add_row(number_name(name), _true(truths[name], finest), *cells)
+    table = _table(what, parameters or found.categories or {}, rows, truth)
     lines = [
         f"{outcome.answers:,} answers from {respondents:,} respondents in {outcome.seconds:.1f} s, "
-        f"{outcome.posterior.queries:,} different questions"
+        f"{outcome.posterior.queries:,} different question{'' if outcome.posterior.queries == 1 else 's'}"
     ]
     lines += population_lines(found.quantiles, found.distribution, found.atoms, found.above, unit, decimals)
     lines += category_lines(found.categories)
@@ -119,7 +115,9 @@ def report_table(
     lines += by_epsilon_lines(outcome.posterior.answers_by_epsilon)
     if choose_by == "value":
         lines.append(f"WARNING: {WARNING}")
-    lines += poison_lines(outcome.posterior.poison)
+    log_median = unasked and has_log_median(words["family"], "log")
+    if log_median or not unasked:
+        lines += poison_lines(found.poison, log_median)
     if outcome.dropped_out:
         lines.append(f"{outcome.dropped_out:,} dropped out")
     if outcome.estimator_seconds is not None:
@@ -131,6 +129,30 @@ def report_table(
     if outcome.posterior.misfit is not None:
         lines.append(misfit_sentence(outcome.posterior.misfit, outcome.posterior.answers_by_epsilon))
     return Group(*([table] if table.row_count else []), Text("\n".join(lines)))
+
+
+def _table(
+    what: str,
+    parameters: Mapping[str, ParameterSummary],
+    population: Sequence[Sequence[str]],
+    truth: Mapping[str, float],
+) -> Table:
+    """What is known of each number, beside its truth if that of any of them is given."""
+    truths = [truth.get(name.removeprefix("quantile_")) for name, *_ in population]
+    finest = finest_decimals(value for value in truths if value is not None)
+    rows: list[tuple[str, ...]] = []
+    for name, summary in parameters.items():
+        mean, sd, low, *_, high = summary_numbers(summary)
+        rows.append((name, _true(truth.get(name)), mean, sd, f"{low} to {high}"))
+    for (name, *cells), true in zip(population, truths, strict=True):
+        rows.append((number_name(name), _true(true, finest), *cells))
+    columns = [what, "truth", "posterior mean", "sd", "90% interval"]
+    if not any(true for _, true, *_ in rows):
+        columns, rows = [what, *columns[2:]], [(name, *cells) for name, _, *cells in rows]
+    table = Table(*columns, box=None, header_style="bold")
+    for row in rows:
+        table.add_row(*row)
+    return table
 
 
 def _true(value: float | None, decimals: int = MOST_DIGITS) -> str:

@@ -52,7 +52,10 @@ class KeyRing:
 
     def signing(self, now: float) -> int:
         """The number of the key that signs at `now` (seconds): the newest active one, or else the first key."""
-        return next((number for number, signs_from in self._latest_first if signs_from <= now), self.keys[0].number)
+        for number, signs_from in self._latest_first:
+            if signs_from <= now:
+                return number
+        return self.keys[0].number
 
     def fresh(self, now: float) -> bool:
         """Whether this ring has every key that any process may sign with at `now` (seconds)."""

@@ -183,3 +183,29 @@ def test_a_period_that_is_not_ones_turn(server: FakeServer, answer: Answer, ledg
     status, out, _ = answer("laplace", "--json", "-", stdin=VALUE.encode())
     assert (status, json.loads(out)["next_turn"], json.loads(out)["spent"]) == (0, "2090-02", 2)
     assert {request.method for request in server.requests} == {"GET"}
+
+
+@pytest.mark.parametrize(
+    ("question", "fields", "asked"),
+    [
+        (RandomizedResponse([math.log(244.69133)], 1, "log"), {"decimals": 2}, "above 244.69"),
+        (RandomizedResponse([0.29], 1), {"decimals": 2}, "above 0.29"),
+        (RandomizedResponse([math.log(1.3412e40)], 1, "log"), {"decimals": 6}, "above 1.3412e+40"),
+        (RandomizedResponse([-3.5e15], 1), {"decimals": 2}, "above -3,500,000,000,000,000"),
+        (RandomizedResponse([-0.221], 1), {"decimals": 2}, "above -0.23"),
+        (
+            RandomizedResponse([30.7], 1),
+            {"decimals": 0, "unit": "€", "period_of_value": "per week"},
+            "above 30 € per week",
+        ),
+    ],
+)
+def test_a_question_is_told_in_the_unit_and_as_finely_as_values_are(
+    server: FakeServer, answer: Answer, question: Query, fields: dict[str, object], asked: str
+) -> None:
+    server.questions["sick"] = question.to_json()
+    told = {**server.terms("sick"), "mechanism": "randomized_response", "transform": question.transform, **fields}
+    server.refusals["/v1/collections/sick"] = (200, told)
+    _, out, err = answer("sick", "1")
+    assert err == ""
+    assert f"to whether your value is {asked}; true or not" in out

@@ -62,10 +62,10 @@ def test_a_posterior_is_shown_in_the_surveys_unit(server: FakeServer, dither: Di
         "  1234.0% have exactly 450.5 (1231.0 to 1237.0%).",
         "  1234.0% have more than 1,000 (90% sure: 1231.0 to 1237.0%).",
         "  This rests on 1,234 answers at ε = 1, and holds if the values follow a normal distribution.",
-        "  10% have at most   12.340 ± 0.02  (90%: 12.310 to 12.370)",
-        "  Half have at most  12.340 ± 0.02  (90%: 12.310 to 12.370)",
-        "  90% have at most   12.340 ± 0.02  (90%: 12.310 to 12.370)",
-        "  Average            12.340 ± 0.02  (90%: 12.310 to 12.370)",
+        "  10% have at most   12.340  (90%: 12.310 to 12.370)",
+        "  Half have at most  12.340  (90%: 12.310 to 12.370)",
+        "  90% have at most   12.340  (90%: 12.310 to 12.370)",
+        "  Average            12.340  (90%: 12.310 to 12.370)",
         "  mu                 50.0 ± 2  (90%: 46.7 to 53.3)",
         "  sigma              10.0 ± 1  (90%: 8.4 to 11.6)",
     ]
@@ -75,7 +75,7 @@ def test_a_posterior_is_shown_in_the_surveys_unit(server: FakeServer, dither: Di
     lines = dither("posterior", "laplace").out.splitlines()
     assert [lines[1], lines[10]] == [
         "  Half of the people have 12.3 € a week or less (90% sure: 12.3 to 12.4).",
-        "  Average            12.3 ± 0.02  (90%: 12.3 to 12.4)",
+        "  Average            12.3 € a week  (90%: 12.3 to 12.4)",
     ]
     server.refusals[path] = (200, terms | {"transform": "log"})
     shown = dither("posterior", "laplace").out

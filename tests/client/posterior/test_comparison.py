@@ -34,6 +34,16 @@ def test_the_families_and_the_verdict() -> None:
     ]
 
 
+def test_those_between_which_it_is_too_early_to_tell_are_named() -> None:
+    none = FAMILIES[0] | {"family": "nonparametric", "transform": "identity", "log_evidence": -99.0}
+    exponential = FAMILIES[1] | {"family": "exponential", "log_evidence": -104.0}
+    posterior = _parsed(families=[none, *FAMILIES, exponential], verdict="cannot tell yet")
+    assert repr(posterior).splitlines()[-2:] == [
+        "  the answers refuse exponential: they are at least 100 times as likely without a family",
+        "  between no family, lognormal and gamma: cannot tell yet",
+    ]
+
+
 def test_what_a_family_describes_is_said() -> None:
     gamma = FAMILIES[1] | {"of": "the distance above 100"}
     posterior = _parsed(

@@ -6,6 +6,7 @@ from dither_client.posterior.digits import (
     correlation_numbers,
     finest_decimals,
     population_numbers,
+    population_rows,
     rounded,
     summary_numbers,
 )
@@ -54,6 +55,16 @@ def test_what_is_tiny_beside_the_population_is_0() -> None:
     assert "e-" not in " ".join(population_lines(quantiles, people, {"0": summary(0.2, 0.25, 0.3)}))
     small = {"0.5": summary(0.8e-5, 1e-5, 1.2e-5)}
     assert population_numbers(small, None)["quantile_0.5"][4] == "0.0000100"
+
+
+def test_a_mean_of_a_few_draws_far_away_is_not_told() -> None:
+    """After a few answers on the scale `log` a single draw of many may be the mean."""
+    wide = ParameterSummary(mean=5.4e32, sd=1.2e34, q05=0.1, q25=20.0, q50=3273.0, q75=8e6, q95=1.5e16)
+    assert population_rows({"0.1": summary(90.0, 100.0, 110.0), "0.5": wide}, wide) == [
+        ("quantile_0.1", "100", "0.1", "90 to 110"),
+        ("quantile_0.5", "", "", "0 to 15,000,000,000,000,000"),
+        ("mean_value", "", "", "0 to 15,000,000,000,000,000"),
+    ]
 
 
 def test_a_correlation_has_no_negative_zero() -> None:

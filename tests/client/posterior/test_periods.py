@@ -1,5 +1,6 @@
 """What an analyst reads of calendar periods: the lines of the text, and the picture."""
 
+from dataclasses import replace
 from datetime import date, timedelta
 
 import numpy as np
@@ -42,6 +43,9 @@ def posterior(number: int, values: tuple[float, ...] = (10.0, 50.0, 90.0)) -> Po
     )
 
 
+TEST = DriftTest(0.1, 0.2, "2026-02-09", 2.77, alarm=False)
+
+
 def _no_particles() -> Particles:
     raise AssertionError
 
@@ -53,6 +57,21 @@ def test_the_text_lists_the_newest_periods() -> None:
     assert not any("2026-02-16:" in line for line in lines)
 
 
+def test_of_a_single_period_nothing_is_said_to_have_changed_or_not() -> None:
+    one = replace(posterior(1), drift_test=TEST)
+    assert "  period 2026-02-09: median 50.0 (90%: 46.7 to 53.3), 0 answers" in one.text().splitlines()
+    assert "changed" not in one.text()
+    assert "no sign that the distribution changed" in replace(posterior(2), drift_test=TEST).text()
+
+
+def test_with_drift_it_is_said_which_period_the_population_is_of() -> None:
+    terms = {"family": "normal", "transform": "identity", "drift": True, "period": "day"}
+    assert (
+        "  This is about 2026-02-10. It rests on 9 answers of all days, of which"
+        in replace(posterior(2), terms=terms).text()
+    )
+
+
 def test_a_single_period_tells_its_quantiles_and_says_that_there_is_nothing_else() -> None:
     period = posterior(1).period("2026-02-09")
     assert period.quantile(0.9).mean == 70
@@ -61,7 +80,7 @@ def test_a_single_period_tells_its_quantiles_and_says_that_there_is_nothing_else
 
 
 def test_of_zeros_and_ones_a_period_has_the_share_of_ones() -> None:
-    assert "    2026-02-09: 40.0% have 1 (90%: -289.0 to 369.0%), 0 answers" in posterior(1, (0.0, 1.0)).text()
+    assert "    2026-02-09: 40.0% have 1 (90%: -289.0 to 369.0%), 0 answers" in posterior(2, (0.0, 1.0)).text()
 
 
 @pytest.mark.parametrize(("nats", "odds"), [(3.0, "20 to 1"), (100.0, "more than a million to 1")])

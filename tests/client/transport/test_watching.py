@@ -112,15 +112,14 @@ def watch(server: FakeServer, *options: str) -> int:
 def test_watch_prints_a_line_for_each_change(server: FakeServer, capsys: pytest.CaptureFixture[str]) -> None:
     assert watch(server) == 0
     first, *_, last = capsys.readouterr().out.splitlines()
-    assert first == "2026-01-01T00:00:00Z    1,234 answers  mu 50.0 ± 2, sigma 10.0 ± 1"
-    assert last == "2026-01-01T00:00:00Z  closed  1,300 answers  mu 50.0 ± 2, sigma 10.0 ± 1"
+    assert first == "2026-01-01 00:00 UTC  open  1,234 answers  mu 50.0 ± 2, sigma 10.0 ± 1"
+    assert last == "2026-01-01 00:00 UTC  closed  1,300 answers  mu 50.0 ± 2, sigma 10.0 ± 1"
 
 
 def test_watch_prints_an_object_a_line(server: FakeServer, capsys: pytest.CaptureFixture[str]) -> None:
     assert watch(server, "--json") == 0
     seen = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     assert [(one["state"], one["answers"]) for one in seen] == [
-        ("", 1234),
         ("open", 1234),
         ("open", 1300),
         ("closed", 1300),
@@ -159,11 +158,11 @@ def test_a_band_closes_in_on_the_scale_of_the_first() -> None:
 
 
 def test_the_population_is_watched_in_its_unit() -> None:
-    """As the same numbers are written elsewhere; before any answer, and of categories, there are other numbers."""
+    """As the same numbers are written elsewhere; before any answer there is nothing to say."""
     known = {level: summary(float(x), 10.0) for level, x in (("0.1", 190), ("0.25", 300), ("0.5", 476), ("0.9", 1165))}
     told = {**POSTERIOR, "quantiles": known, "mean_value": summary(608.0, 20.0)}
     assert line(posterior(told), "open", "$ per week", 2) == (
-        "2026-01-01T00:00:00Z  open  1,234 answers  10% have at most 190 $ per week (174 to 206), half have at most "
+        "2026-01-01 00:00 UTC  open  1,234 answers  10% have at most 190 $ per week (174 to 206), half have at most "
         "476 $ per week (460 to 492), 90% have at most 1,165 $ per week (1,149 to 1,181), "
         "average 608 $ per week (575 to 641)"
     )
@@ -173,7 +172,16 @@ def test_the_population_is_watched_in_its_unit() -> None:
     assert re.search(r"\$ per week +estimate +sd +90% interval", shown)
     assert re.search(r"half have at most +476 +10 +460 to 492 ", shown)
     assert "mu" not in shown
-    assert "  mu 50.0 ± 2, sigma 10.0 ± 1" in line(posterior({**told, "answers": 0}), "open", "$ per week")
+    nothing = posterior({**told, "answers": 0})
+    assert line(nothing, "open", "$ per week") == "2026-01-01 00:00 UTC  open  0 answers  too little is known yet"
+    console.print(View("Wages", "$ per week", 2).picture(nothing, "open", None))
+    assert console.export_text().splitlines()[-1] == "Too little is known yet."
+
+
+def test_logarithms_are_not_watched() -> None:
+    """They are all that there is while the posterior is too wide for the population's numbers."""
+    seen = parse_posterior("laplace", POSTERIOR, lambda: parse_particles({}), terms={"transform": "log"})
+    assert line(seen, "open") == "2026-01-01 00:00 UTC  open  1,234 answers  too little is known yet"
 
 
 def test_several_numbers_are_watched_each_in_its_unit() -> None:

@@ -9,8 +9,9 @@ from scipy import stats
 from scipy_distributions import scipy_distribution
 
 from dither_client import Query, RandomizedResponse, Transform
-from dither_client.posterior.wire import FamilyEvidence
-from dither_estimator.checks.competing_families import CANNOT_TELL, compare
+from dither_client.posterior.sentences import CANNOT_TELL
+from dither_client.posterior.wire import NO_FAMILY, FamilyEvidence
+from dither_estimator.checks.competing_families import NONE_OF_THESE, compare
 from dither_estimator.families import families
 from dither_estimator.families.rescaled import on_scale
 from dither_estimator.likelihood.counts import check_counts
@@ -133,3 +134,13 @@ def test_a_family_is_preferred_only_where_the_error_allows(
 ) -> None:
     evidences = [Evidence(log, error) for log, error in zip(logs, errors, strict=True)]
     assert compare([("normal", "log"), ("gamma", "identity")], evidences).verdict == verdict
+
+
+@pytest.mark.parametrize(("below", "verdict"), [(4.7, NONE_OF_THESE), (4.5, CANNOT_TELL)])
+def test_where_all_families_are_refused_none_holds_however_many_there_are(below: float, verdict: str) -> None:
+    """Each of seven is refused at odds of 100; together they have a probability above 5%."""
+    names: list[tuple[str, Transform]] = [(NO_FAMILY, "identity")]
+    names += [("gamma", "identity")] * 7
+    found = compare(names, [Evidence(-1000.0, 0.0), *[Evidence(-1000.0 - below, 0.0)] * 7])
+    assert found.families[0].probability < 0.95
+    assert found.verdict == verdict

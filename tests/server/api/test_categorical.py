@@ -54,7 +54,7 @@ def test_the_next_start_knows_the_same(database_url: str, clock: FakeClock) -> N
 @pytest.mark.parametrize("people", [0, 60])
 def test_its_pages_show_shares(site: Site, people: int) -> None:
     collection = answered(site, people=people)
-    for path in ("export/counts.csv", "export/history.csv"):
+    for path in ("export/population.csv", "export/counts.csv", "export/history.csv"):
         assert site.client.get(f"/collections/{collection}/{path}").status_code == 200
     assert site.client.get(f"/collections/{collection}/precision.json").status_code == 404
     charts = site.client.get(f"/collections/{collection}/charts.json").json()

@@ -137,7 +137,8 @@ def test_its_pages_are_there(site: Site, held: int) -> None:
         assert charts["questions"]["edges"] == []
     page_text = site.client.get(f"/collections/{collection}").text
     assert "Your numbers (wage, age) stay on your device." in page_text
-    for page in ("", "/charts.json", "/findings.json", "/export/counts.csv", "/export/history.csv", "/answer"):
+    tables = ("/export/population.csv", "/export/counts.csv", "/export/history.csv")
+    for page in ("", "/charts.json", "/findings.json", *tables, "/answer"):
         reply = site.client.get(f"/collections/{collection}{page}")
         assert reply.status_code in (200, 404), page
         assert page == "/answer" or reply.status_code == 200, page

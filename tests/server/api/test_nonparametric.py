@@ -1,5 +1,6 @@
 """A collection without a family, over HTTP and on its pages: what is asked, learnt, shown, stored and saved."""
 
+import csv
 import re
 from typing import Any
 
@@ -93,7 +94,7 @@ def test_before_any_answer_there_is_a_prior(site: Site) -> None:
     assert (reply["answers"], reply["families"], reply["verdict"]) == (0, [], "cannot tell yet")
     findings = site.client.get(f"/collections/{collection}/findings.json").json()
     assert "cannot tell yet, for there are too few answers to compare families." in findings["trust"]
-    for path in ("findings.json", "charts.json", "export/counts.csv", "export/history.csv"):
+    for path in ("findings.json", "charts.json", "export/population.csv", "export/counts.csv", "export/history.csv"):
         assert site.client.get(f"/collections/{collection}/{path}").status_code == 200
     assert site.client.get(f"/collections/{collection}/precision.json").status_code == 404
 
@@ -115,6 +116,11 @@ def test_its_page_tells_of_people(site: Site) -> None:
     assert "quantile_0.5" in site.history(collection)[-1]["posterior"]
     header = site.client.get(f"/collections/{collection}/export/history.csv").text.splitlines()[0]
     assert "quantile_0.5_q95" in header
+    table = list(csv.DictReader(site.client.get(f"/collections/{collection}/export/population.csv").text.splitlines()))
+    [half] = [row for row in table if (row["what"], row["of"]) == ("quantile", "0.5")]
+    told = site.client.get(f"/v1/collections/{collection}/posterior").json()["quantiles"]["0.5"]
+    assert {name: float(half[name]) for name in told} == told
+    assert {row["what"] for row in table} == {"quantile", "mean", "share_at"}
     page = site.client.get(f"/collections/{collection}").text
     assert 'id="trajectory-quantile_0.5"' in page
 

@@ -5,7 +5,7 @@ import logging
 from typing import Any
 
 import pytest
-from fastapi import Request
+from fastapi import FastAPI, Request
 from starlette.middleware.errors import ServerErrorMiddleware
 from starlette.types import Receive, Scope, Send
 
@@ -55,7 +55,7 @@ async def _status_at_the_door(scope: dict[str, Any]) -> int | None:
     async def receive() -> Any:
         return {"type": "http.request"}
 
-    await FrontDoor(framework, [BusyCall("tickets", call, {}, ())], Metrics())(scope, receive, send)
+    await FrontDoor(FastAPI(), framework, [BusyCall("tickets", call, {}, ())], Metrics())(scope, receive, send)
     return statuses[0] if statuses else None
 
 

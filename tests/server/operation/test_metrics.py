@@ -4,10 +4,11 @@ import re
 import time
 
 import pytest
+from prometheus_client import CollectorRegistry, Histogram, generate_latest
 from prometheus_client.parser import text_string_to_metric_families
 
 from dither_estimator.learning.learner import Learner
-from dither_server.metrics import MAX_SERIES, Metrics
+from dither_server.metrics import _LATENCY_BUCKETS, MAX_SERIES, Metrics
 from testing.repository import DOCS
 from testing.servers.defaults import ADMIN
 from testing.servers.site import FakeClock, Site, open_site, problem
@@ -52,6 +53,21 @@ def test_metrics_tell_operators_how_it_goes(any_site: Site) -> None:
     assert value(text, f'dither_effective_sample_size{{collection="{collection}"}}') == posterior["ess"]
     assert value(text, "dither_particle_moves_total") == posterior["moves"] > 0
     assert 0 < value(text, "dither_particle_move_seconds_total") <= value(text, "dither_learning_seconds_sum") < 60
+
+
+def test_times_of_requests_are_told_as_by_the_histogram_of_the_library() -> None:
+    registry, metrics = CollectorRegistry(), Metrics()
+    theirs = Histogram("dither_request_seconds", "…", ("call", "status"), buckets=_LATENCY_BUCKETS, registry=registry)
+    at_the_bounds = [bound * factor for bound in _LATENCY_BUCKETS for factor in (0.999, 1, 1.001)]
+    for call, status, times in (("respond", 201, at_the_bounds), ("respond", 409, [0, 99]), ("none", 404, [0.02])):
+        for seconds in times:
+            metrics.requested(call, status, seconds)
+            theirs.labels(call, str(status)).observe(seconds)
+
+    def samples(text: str) -> list[str]:
+        return sorted(line for line in text.splitlines() if re.match("dither_request_seconds_(bucket|count|sum)", line))
+
+    assert samples(metrics.exposition(True).decode()) == samples(generate_latest(registry).decode()) != []
 
 
 def test_the_width_is_that_of_the_questions(site: Site) -> None:

@@ -41,6 +41,28 @@ def test_an_unknown_variable_is_refused_with_the_nearest_name(
         load_settings()
 
 
+def test_an_unknown_variable_that_is_like_no_other_has_no_guess(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DITHER_FOO", "1")
+    with pytest.raises(StartRefused, match=r"no setting DITHER_FOO: docs/operators\.md lists"):
+        load_settings()
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "said"),
+    [
+        ("PORT", "abc", "it must be a whole number"),
+        ("PUBLIC_METRICS", "maybe", "it must be true or false"),
+        ("TICKETS_PER_MINUTE", "ten", "it must be a (whole )?number"),
+    ],
+)
+def test_a_value_of_the_wrong_kind_is_refused_in_words(
+    monkeypatch: pytest.MonkeyPatch, name: str, value: str, said: str
+) -> None:
+    monkeypatch.setenv(f"DITHER_{name}", value)
+    with pytest.raises(StartRefused, match=rf"^DITHER_{name} cannot be used: {said}\.$"):
+        load_settings()
+
+
 def test_the_command_lines_own_variables_are_let_pass(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DITHER_URL", "http://127.0.0.1:8000")
     monkeypatch.setenv("DITHER_TOKEN", "x")

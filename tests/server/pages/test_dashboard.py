@@ -110,7 +110,14 @@ def test_the_present_pace_is_that_of_the_last_minute() -> None:
 
 def test_what_is_fetched_for_a_private_page_needs_a_token(site: Site) -> None:
     collection = answered(site, 20)
-    paths = ["findings.json", "charts.json", "precision.json", "export/counts.csv", "export/history.csv"]
+    paths = [
+        "findings.json",
+        "charts.json",
+        "precision.json",
+        "export/population.csv",
+        "export/counts.csv",
+        "export/history.csv",
+    ]
     for path in paths:
         assert problem(site.client.get(f"/collections/{collection}/{path}")) == (401, "unauthorized")
     sign_in(site)

@@ -19,7 +19,7 @@ def correlation(low: float, middle: float, high: float) -> ParameterSummary:
         ((0.55, 0.62, 0.69), "is 0.62 (90% sure: 0.55 to 0.69): where “age” is higher, “wage” tends to be higher."),
         (
             (-0.4, -0.3, -0.1),
-            "is -0.30 (90% sure: -0.40 to -0.10): where “age” is higher, “wage” tends to be lower, if only a",
+            "is -0.30 (90% sure: -0.40 to -0.10): where “age” is higher, “wage” tends to be lower, perhaps only a",
         ),
         (
             (-0.2, -0.001, 0.3),

@@ -130,6 +130,7 @@ def test_the_page_of_a_collection_with_groups(site: Site, fields: dict[str, Any]
     assert 'id="parameters-more"' not in page.text
     assert (ALONE in page.text) is (fields.get("family") == "nonparametric")
     assert ("Shares who have 1 by region" in page.text) is (fields.get("family") == "bernoulli")
+    assert site.client.get(f"{path}/export/population.csv").text.startswith("what,of,mean,sd,")
     charts = site.client.get(f"{path}/charts.json").json()
     assert charts["densities"] == {}
     report = site.client.get(f"{path}/report").text

@@ -1,11 +1,14 @@
-"""The form for a new collection makes any that the API makes."""
+"""The form for a new collection makes any that the API makes, but for what it says that only the API takes."""
 
+import math
 import re
+from typing import Any
 
 import pytest
 from scipy_distributions import scipy_distribution
 
 from dither_client.mechanisms.panel import Panel
+from dither_estimator.design.goal import Goal
 from dither_estimator.nonparametric.support import Support
 from dither_estimator.specification.periods import Period
 from dither_estimator.specification.specification import Specification, SpecificationError
@@ -126,6 +129,19 @@ def test_every_field_of_a_specification_can_be_filled_in(site: Site) -> None:
         assert field.description
 
 
+def test_the_form_says_what_only_the_api_takes(site: Site) -> None:
+    """Texts for several languages, which no field of the form can write, though the API takes them."""
+    sign_in(site)
+    spec = specification_of(FORM | {"question": "How much?"})
+    words: dict[str, Any] = {"name": {"en": "Wages", "de": "Löhne"}, "question": {"en": "How much?", "de": "Wie viel?"}}
+    assert parse_spec(spec | words)[0].question == words["question"]
+    assert isinstance(specification_of(FORM | {"question": str(words["question"])})["question"], str)
+    [said] = re.findall(r"available only through the API: (.*?)</p>", site.client.get("/new").text, re.DOTALL)
+    assert said.startswith(
+        "title, question and other words in several languages, <code>student_t:DF</code>, and priors"
+    )
+
+
 def with_rivals(site: Site) -> dict[str, str]:
     found = made(site, MANY)
     assert (len(found.rivals), found.discriminate, found.levels, found.particles) == (2, 0.4, 3, 200)
@@ -219,6 +235,50 @@ def test_choices_are_in_words_and_the_better_mechanism_is_the_default(site: Site
     assert made(site, FORM | {"epsilon": "1", "mechanism": "randomized_response"}).mechanism == "randomized_response"
     categories = {"family": "categorical", "categories": "a\nb", "low": "", "high": "", "transform": "identity"}
     made(site, FORM | categories | {"mechanism": "randomized_response"})
+
+
+@pytest.mark.parametrize(
+    ("fields", "found"),
+    [
+        ({"goal_of": "quantiles", "goal": "10%, 50 %, 90%: 2"}, Goal(quantiles=((0.1, 1.0), (0.5, 1.0), (0.9, 2.0)))),
+        ({"goal_of": "quantiles", "goal": "quantiles=0.5,0.9:2"}, Goal(quantiles=((0.5, 1.0), (0.9, 2.0)))),
+        ({"goal_of": "above", "goal": "1e3, 2 000"}, Goal(above=((1000.0, 1.0), (2000.0, 1.0)), transform="log")),
+        ({"goal_of": "parameters", "goal": "sigma: 0.5, mu"}, Goal((("mu", 1.0), ("sigma", 0.5)))),
+        ({"goal_of": "parameters", "goal": "mu=1,sigma=0.5"}, Goal((("mu", 1.0), ("sigma", 0.5)))),
+        ({"goal_of": "distribution"}, Goal(distribution=1.0)),
+        ({"goal": "above=1000"}, Goal(above=((1000.0, 1.0),), transform="log")),
+        ({}, Goal((("mu", 1.0), ("sigma", 1.0)))),
+    ],
+)
+def test_goals_are_chosen_in_words_with_numbers_as_people_write_them(
+    site: Site, fields: dict[str, str], found: Goal
+) -> None:
+    """What the programming interface takes is taken as well."""
+    sign_in(site)
+    assert made(site, FORM | fields).goal == found
+
+
+def test_policies_are_chosen_in_words_with_values_in_their_own_units(site: Site) -> None:
+    sign_in(site)
+    same = {"policy": "fixed", "policy_low": "1,000", "policy_high": "2 000"}
+    assert made(site, FORM | same).policy.interval == pytest.approx((math.log(1000), math.log(2000)))
+    for family, transform in (("normal", "identity"), ("nonparametric", "log"), ("nonparametric", "identity")):
+        assert made(site, FORM | same | {"family": family, "transform": transform}).policy.interval == (1000, 2000)
+    assert made(site, FORM | {"policy": "fixed:1:2"}).policy.interval == (1, 2)
+    assert [made(site, FORM | {"policy": name}).policy.name for name in ("", "adaptive", "thompson")] == [
+        "adaptive",
+        "adaptive",
+        "thompson",
+    ]
+
+
+def test_the_choice_of_programs_says_what_a_device_answers(site: Site) -> None:
+    assert LABELS["mechanism"][""] == (
+        "As programs get it: a place between two thresholds, with Laplace noise; without a family, one of several cells"
+    )
+    for family, mechanism in (("normal", "laplace"), ("nonparametric", "randomized_response")):
+        sign_in(site)
+        assert made(site, FORM | {"family": family, "mechanism": ""}).mechanism == mechanism
 
 
 def test_numbers_are_read_as_people_write_them() -> None:

@@ -59,10 +59,17 @@ def test_of_many_periods_the_table_has_the_newest() -> None:
 
 def test_an_alarm_of_the_test_of_drift_is_said() -> None:
     test = DriftTest(3.0, 3.0, "2026-W07", 2.08, alarm=True)
-    view = periods_view(posterior({"a": period(50, 5)}, test), TERMS | {"drift": False})
+    view = periods_view(posterior({"a": period(50, 5), "b": period(60, 5)}, test), TERMS | {"drift": False})
     assert view is not None
     assert view.alarm
     assert "the distribution changed" in (view.said or "")
+
+
+def test_of_a_single_period_nothing_is_said_to_have_changed_or_not() -> None:
+    test = DriftTest(0.1, 0.1, "2026-W07", 2.08, alarm=False)
+    view = periods_view(posterior({"a": period(50, 5)}, test), TERMS | {"drift": False})
+    assert view is not None
+    assert view.said is None
 
 
 def test_without_periods_or_answers_there_is_nothing() -> None:
@@ -93,6 +100,7 @@ def test_the_page_of_a_collection_with_periods(site: Site, fields: dict[str, Any
     assert page.status_code == 200
     assert said in page.text
     labels = re.findall(r'data-period="([^"]+)"', page.text)
+    assert "quantile,0.5," in site.client.get(f"{path}/export/population.csv").text
     charts = site.client.get(f"{path}/charts.json").json()["periods"]
     assert labels == charts["labels"][::-1]
     assert (charts["people"] is None) == ("family" in fields)

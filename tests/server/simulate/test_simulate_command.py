@@ -271,3 +271,17 @@ def test_ctrl_c_ends_it_with_what_was_done(capsys: pytest.CaptureFixture[str], m
     monkeypatch.setattr(Learner, "ask", interrupted)
     found = report(capsys, *TRUTH, "--respondents", "100000", "--in-process", status=1)
     assert found["answers"] == 100
+
+
+@pytest.mark.parametrize("asked", [False, True])
+def test_logarithms_are_shown_beside_a_truth_in_logarithms_alone(
+    asked: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "wages.csv"
+    file.write_text("wage\n" + "\n".join(str(100 + i) for i in range(60)))
+    people = ["--truth", "mu=5,sigma=0.2", "--respondents", "60"] if asked else ["--data", str(file)]
+    given = ["--family", "normal", "--transform", "log", "--epsilon", "9", "--particles", "200", "--seed", "1"]
+    assert run(["simulate", *people, *given, "--in-process"]) == 0
+    printed = capsys.readouterr().out
+    assert "Half have at most" in printed
+    assert ("sigma" in printed) == ("the median could be off" not in printed) == asked

@@ -19,7 +19,7 @@ from testing.servers.killed_pair import KilledPair
 from tests.server.simulate.test_simulate_components import SPEC, TOKEN, TRUTH
 
 SECRET = "the-secret-of-the-tests-of-components"
-SIZE = 300
+SIZE = 500
 """How many people answer at each process. Not before the medians are roughly known are two numbers asked about."""
 
 

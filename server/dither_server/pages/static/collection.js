@@ -5,8 +5,8 @@
 
 import { Asking } from "./asking.js";
 import { control, part } from "./page.js";
-import { ENORMOUS, draw, fit, isWide, picture, settled, short } from "./plots.js";
-import { LEVELS } from "./population.js";
+import { ENORMOUS, TINY, draw, fit, isWide, picture, settled, short } from "./plots.js";
+import { LEVELS, written } from "./population.js";
 
 /**
  * @typedef {{ x: number[] } & Record<Level, number[]>} Population
@@ -72,21 +72,44 @@ async function get(path) {
   return reply;
 }
 
-/** @typedef {(x?: number | null, unit?: string) => string} Write writes a number, or what is not known of it */
+/** @typedef {{ q05: number, q95: number }} Band the central 90% of a number */
+/** @typedef {(x?: number | null, unit?: string, band?: Band) => string} Write writes a number, or what is not known of it */
+/** @type {(x: number, band?: Band, decimals?: number) => string} a number to the digits that its band leaves sure, or to four */
+function sure(x, band, decimals) {
+  const known = decimals === undefined ? x : Number(x.toFixed(decimals));
+  if (!band) return short(Number(known.toPrecision(4)));
+  const { q05, q95 } = band;
+  if (!(q95 > q05 && Math.max(-q05, q95) < TINY)) return written(known, band, decimals);
+  const digits = 2 + Math.floor(Math.log10(Math.abs(x))) - Math.floor(Math.log10(q95 - q05));
+  return short(Number(known.toPrecision(Math.min(Math.max(digits, 1), 4))));
+}
 /** @type {Write} `x` is null where floating point cannot hold it */
-const told = (x) => (typeof x === "number" ? short(Number(x.toPrecision(4))) : "unknown");
-/** @type {(decimals?: string) => (x: number) => number} a value with no more decimals than values have */
-const rounded = (decimals) => (x) => (decimals === undefined ? x : Number(x.toFixed(Number(decimals))));
+const told = (x, _, band) => (typeof x === "number" ? sure(x, band) : "unknown");
 /** @type {(unit?: string, decimals?: string) => Write} writes values in their unit, unless another is asked for */
 const values =
   (of = "", decimals) =>
-  (x, unit = of) =>
-    typeof x === "number" ? `${told(rounded(decimals)(x))}${unit && ` ${unit}`}` : told(x);
+  (x, unit = of, band = undefined) =>
+    typeof x === "number"
+      ? `${sure(x, band, decimals === undefined ? undefined : Number(decimals))}${unit && ` ${unit}`}`
+      : told(x);
 /** @type {() => Write} writes values of the number that is shown */
 const value = () => values(shown()["unit"], shown()["decimals"]);
-/** @type {(levels: Record<Level, (number | null)[]>, i: number, write?: Write) => string} */
-const bands = ({ q05, q25, q75, q95 }, i, write = told) =>
-  `(50% sure: ${write(q25[i], "")} to ${write(q75[i])}; 90% sure: ${write(q05[i], "")} to ${write(q95[i])})`;
+/** @type {(low?: number | null, high?: number | null) => Band | undefined} */
+const bandOf = (low, high) =>
+  typeof low === "number" && typeof high === "number" ? { q05: low, q95: high } : undefined;
+/** @typedef {Record<Level, (number | null)[]>} Lines */
+/** @type {(levels: Lines, i: number, write?: Write) => Write} writes numbers to the digits that the band at a point leaves sure */
+const within = (levels, i, write = told) => {
+  const band = bandOf(levels.q05[i], levels.q95[i]);
+  const whole = LEVELS.every((level) => Number.isInteger(levels[level][i]));
+  return (x, unit) => write(x, unit, whole && Number.isInteger(x) ? undefined : band);
+};
+/** @type {(levels: Lines, i: number, write?: Write) => string} */
+const bands = (levels, i, write = told) => {
+  const known = within(levels, i, write);
+  const { q05, q25, q75, q95 } = levels;
+  return `(50% sure: ${known(q25[i], "")} to ${known(q75[i])}; 90% sure: ${known(q05[i], "")} to ${known(q95[i])})`;
+};
 
 /** @type {(name: string, answers: number, line: Trajectory) => void} */
 function drawTrajectory(name, newest, line) {
@@ -96,8 +119,9 @@ function drawTrajectory(name, newest, line) {
   const since = (each) => each.slice(begun);
   const from = begun + settled([since(line.answers), ...LEVELS.map((level) => since(line[level]))]);
   const ofPeople = name.startsWith("quantile_");
-  const [write, exactly] = ofPeople ? [value(), value()] : [told, short];
-  const [low, middle, high] = [exactly(line.q05.at(-1), ""), exactly(line.q50.at(-1)), exactly(line.q95.at(-1))];
+  const write = ofPeople ? value() : told;
+  const last = within(line, line.answers.length - 1, write);
+  const [low, middle, high] = [last(line.q05.at(-1), ""), last(line.q50.at(-1)), last(line.q95.at(-1))];
   const what = part(`trajectory-${name}-title`).textContent.replace(" as answers come", "");
   if (ofPeople) part(`trajectory-${name}`).dataset["y"] = shown()["value"];
   draw(`trajectory-${name}`, {
@@ -106,10 +130,11 @@ function drawTrajectory(name, newest, line) {
     label: `${what} after ${count(newest)} answers: median ${middle}, 90% band from ${low} to ${high}`,
     words: (point) => {
       const i = from + point;
+      const known = within(line, i, write);
       return (
         `After ${count(line.answers[i] ?? NaN)} answers: ` +
-        (typeof line.mean[i] === "number" ? `mean ${write(line.mean[i])}, ` : "") +
-        `median ${write(line.q50[i])} ${bands(line, i, write)}.`
+        (typeof line.mean[i] === "number" ? `mean ${known(line.mean[i])}, ` : "") +
+        `median ${known(line.q50[i])} ${bands(line, i, write)}.`
       );
     },
   });
@@ -145,14 +170,17 @@ function drawDensity(name, { x, density }) {
   draw(`density-${name}`, {
     kind: "density",
     lines: [x, density],
-    label: `Density of ${name}, highest at ${short(x[top])}`,
+    label: `Density of ${name}, highest at ${told(x[top])}`,
     words: (i) => `${name} = ${told(x[i])}: ${percent(share(i))} of the highest density.`,
     begin: top,
   });
 }
 
 /** @type {Write} */
-const percents = (share) => `${Number((100 * (share ?? NaN)).toPrecision(3))}%`;
+const percents = (share, _, band) =>
+  typeof share === "number"
+    ? `${sure(100 * share, band && { q05: 100 * band.q05, q95: 100 * band.q95 })}%`
+    : told(share);
 
 /** @type {() => string} which of several numbers is shown */
 const ofNumber = () => (several ? `, “${several.value}”,` : "");
@@ -163,16 +191,17 @@ const fromTo = (x) => `from ${value()(x[0], "")} to ${value()(x.at(-1))}`;
 function drawDistribution(distribution, [low, high], kind) {
   const inside = distribution.x.flatMap((x, i) => (x >= low && x <= high ? [i] : []));
   /** @type {(line: number[]) => number[]} */
-  const within = (line) => inside.map((i) => line[i] ?? NaN);
-  const [x, ...lines] = [within(distribution.x), ...LEVELS.map((level) => within(distribution[level]))];
+  const seen = (line) => inside.map((i) => line[i] ?? NaN);
+  const [x, ...lines] = [seen(distribution.x), ...LEVELS.map((level) => seen(distribution[level]))];
   const [q05 = [], q25 = [], q50 = [], q75 = [], q95 = []] = lines;
+  const shares = { q05, q25, q50, q75, q95 };
   const write = value();
   part("distribution").dataset["x"] = shown()["value"];
   draw("distribution", {
     kind,
     lines: [x, ...lines],
     label: `The share of the people at or below each value${ofNumber()}, with its 50% and 90% bands, ${fromTo(x)}`,
-    words: (i) => `${percents(q50[i])} have ${write(x[i])} or less ${bands({ q05, q25, q50, q75, q95 }, i, percents)}.`,
+    words: (i) => `${within(shares, i, percents)(q50[i])} have ${write(x[i])} or less ${bands(shares, i, percents)}.`,
     begin: Math.max(
       0,
       q50.findIndex((share) => share >= 0.5),
@@ -198,8 +227,8 @@ function drawPopulation({ population, discrete, logarithmic, atoms }) {
     marks,
     words: (i) =>
       discrete
-        ? `${percents(q50[i])} have ${write(x[i])} ${bands(population, i, percents)}.`
-        : `At ${write(x[i])}: ${what} ${told(q50[i])} ${bands(population, i)}.`,
+        ? `${within(population, i, percents)(q50[i])} have ${write(x[i])} ${bands(population, i, percents)}.`
+        : `At ${write(x[i])}: ${what} ${within(population, i)(q50[i])} ${bands(population, i)}.`,
     begin: highest(q50),
   });
 }
@@ -248,9 +277,13 @@ function drawPeriods({ labels, starts, answers, middle, people }) {
       kind: "periods",
       lines: [time, ...LEVELS.map((level) => people[level]), dots(people.q50)],
       label: `${part("fan-title").textContent}, ${span}`,
-      words: (i) =>
-        `${period(i)}: median ${write(people.q50[i])}, half of the people from ${write(people.q25[i], "")} to ` +
-        `${write(people.q75[i])}, nine in ten from ${write(people.q05[i], "")} to ${write(people.q95[i])}.`,
+      words: (i) => {
+        const known = within(middle, i, write); // of the people's quantiles the median is known best
+        return (
+          `${period(i)}: median ${known(people.q50[i])}, half of the people from ${known(people.q25[i], "")} to ` +
+          `${known(people.q75[i])}, nine in ten from ${known(people.q05[i], "")} to ${known(people.q95[i])}.`
+        );
+      },
     });
   }
   draw("fan-middle", {
@@ -259,8 +292,8 @@ function drawPeriods({ labels, starts, answers, middle, people }) {
     label: `${part("fan-middle-title").textContent}, ${span}`,
     words: (i) =>
       people
-        ? `${period(i)}: ${write(middle.q50[i])} ${bands(middle, i, write)}.`
-        : `${period(i)}: ${percents(middle.q50[i])} ${bands(middle, i, percents)}.`,
+        ? `${period(i)}: ${within(middle, i, write)(middle.q50[i])} ${bands(middle, i, write)}.`
+        : `${period(i)}: ${within(middle, i, percents)(middle.q50[i])} ${bands(middle, i, percents)}.`,
   });
 }
 
@@ -282,9 +315,16 @@ function drawRegression(regressions) {
     kind: isWide(x) ? "regressionOrders" : "regression",
     lines: [x, ...LEVELS.map((level) => found[level]), low, high],
     label: `${option.text}: the median and the 50% and 90% bands of the people, for “${given}” from ${at(x[0], "")} to ${at(x.at(-1))}`,
-    words: (i) =>
-      `Where “${given}” is ${at(x[i])}, “${target}” is ${of(found.q50[i])} or less for half of the people (90% sure: ` +
-      `${of(low[i], "")} to ${of(high[i])}), and from ${of(found.q05[i], "")} to ${of(found.q95[i])} for nine in ten.`,
+    words: (i) => {
+      const band = bandOf(low[i], high[i]);
+      /** @type {Write} */
+      const known = (y, unit) => of(y, unit, band);
+      return (
+        `Where “${given}” is ${at(x[i])}, “${target}” is ${known(found.q50[i])} or less for half of the people ` +
+        `(90% sure: ${known(low[i], "")} to ${known(high[i])}), ` +
+        `and from ${known(found.q05[i], "")} to ${known(found.q95[i])} for nine in ten.`
+      );
+    },
     begin: x.length >> 1,
   });
 }
@@ -298,7 +338,7 @@ function drawPace({ time, per_minute: perMinute }) {
   draw("pace", {
     kind: "pace",
     lines: [time, perMinute],
-    label: `Answers per minute, ${short(perMinute.at(-1))} at the end`,
+    label: `Answers per minute, ${told(perMinute.at(-1))} at the end`,
     words: (i) => `Until ${until(i)}: ${told(perMinute[i])} answers per minute.`,
   });
 }

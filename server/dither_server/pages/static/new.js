@@ -27,12 +27,15 @@ const OF_ONE_NUMBER = [
   "minimum",
   "maximum",
   "atoms",
+  "goal_of",
   "goal",
   "prior",
 ];
 const form = control("new", HTMLFormElement);
 const family = control("family", HTMLSelectElement);
+const epsilon = control("epsilon", HTMLInputElement);
 const place = part("advice");
+const brief = part("brief");
 const components = part("components");
 const add = control("add", HTMLButtonElement);
 let newest = 0;
@@ -51,10 +54,22 @@ async function advise(wait) {
   try {
     const reply = await fetch(`/new/advice?${fields}`, { cache: "no-store" });
     const text = await reply.text();
-    if (mine === newest) place.innerHTML = reply.ok ? text : ""; // rendered by this server, which escapes user input
+    if (mine !== newest) return;
+    place.innerHTML = reply.ok ? text : ""; // rendered by this server, which escapes user input
+    brief.textContent = inBrief();
   } finally {
     place.removeAttribute("aria-busy");
   }
+}
+
+// The precision at the ε that is typed, in a line below it: on a phone the whole advice is further down.
+function inBrief() {
+  const table = place.querySelector("table");
+  const [head, ...rows] = [...(table?.rows ?? [])].map((row) => [...row.cells].map((cell) => cell.textContent));
+  const row = rows.find(([of]) => Number(of) === Number(epsilon.value || epsilon.placeholder)) ?? rows[0];
+  if (!head || !row) return "";
+  const known = head.slice(1, -1).map((name, i) => `${name} ${row[i + 1]}`);
+  return `Expected at ${head[0]} = ${row[0]}: ${known.join(", ")} (90% sure).`;
 }
 
 // Shows only the priors of the parameters of the family that is chosen for them, in every number and in the form itself.
@@ -80,6 +95,12 @@ function choosePriors() {
 function choosePanel() {
   const panel = control("panel", HTMLFieldSetElement);
   panel.hidden = panel.disabled = control("period", HTMLSelectElement).value === "";
+}
+
+// Asks for the two values of a question only where it is always the same.
+function choosePolicy() {
+  const ends = control("same", HTMLFieldSetElement);
+  ends.hidden = ends.disabled = control("policy", HTMLSelectElement).value !== "fixed";
 }
 
 // Numbers the several numbers from 1 in their order; those of one number alone are then not asked for.
@@ -122,10 +143,12 @@ function removeNumber({ target }) {
 add.addEventListener("click", addNumber);
 components.addEventListener("click", removeNumber);
 part("period").addEventListener("input", choosePanel);
+part("policy").addEventListener("input", choosePolicy);
 form.addEventListener("input", () => {
   choosePriors();
   advise(WAIT);
 });
 choosePanel();
+choosePolicy();
 countNumbers();
 advise(0);

@@ -20,7 +20,7 @@ const WIDE = 10;
 const FEWER = 50;
 const NEARLY_WITHIN = 0.53; // of the width from the middle: a bound is just outside of the values
 export const ENORMOUS = 1e12; // from here on numbers have exponents, and so have those that are
-const TINY = 1e-6; // as near to 0 as this
+export const TINY = 1e-6; // as near to 0 as this
 /** @type {Map<string, Chart>} */
 const shown = new Map();
 
@@ -55,18 +55,26 @@ const room = (_, __, low, high) => 20 + 7 * Math.max(...[low, high].map((end) =>
 /** @type {(self: uPlot, numbers: string[]) => number} */
 const width = (_, numbers) => Math.max(58, ...(numbers ?? []).map((text) => 22 + 7 * text.length));
 
+// Half of a number that stands below the right end of the axis is beyond it.
+/** @type {uPlot.PaddingSide} */
+const beyond = ({ scales: { x } }) => Math.max(32, x?.time ? 0 : 4 * short(Math.round(x?.max ?? 0)).length);
+
 /** @type {(more: Partial<Frame> & Pick<Frame, "series">) => Frame} */
 const frame = (more) => ({
   height: HEIGHT,
   legend: { show: false },
   cursor: { y: false, points: { show: false }, drag: { x: false, y: false } },
   axes: [axis({ size: 32 }), axis({ size: width })],
-  padding: [10, 32, 0, 0],
+  padding: [10, beyond, 0, 0],
   ...more,
 });
 
+// uPlot puts the points of a line on whole pixels unless told otherwise, and a curve then looks like stairs.
+const SMOOTH = 0;
+const CRISP = 1;
+
 /** @type {uPlot.Series} */
-const hidden = { width: 0, points: { show: false } };
+const hidden = { width: 0, pxAlign: SMOOTH, points: { show: false } };
 
 /** @type {(alone?: boolean) => Pick<Frame, "series" | "bands">} */
 const bands = (alone = false) => ({
@@ -74,7 +82,7 @@ const bands = (alone = false) => ({
     {},
     { ...hidden },
     { ...hidden },
-    { stroke: colour("accent"), width: 2, points: { show: alone, size: 8 } },
+    { stroke: colour("accent"), width: 2, pxAlign: SMOOTH, points: { show: alone, size: 8 } },
     { ...hidden },
     { ...hidden },
   ],
@@ -242,7 +250,10 @@ const multiples = (low, high) => {
 /** @type {(data: () => Lines, orders: boolean, more?: { scale: uPlot.Scale, axis: uPlot.Axis, lines?: Pick<Frame, "series" | "bands"> }) => Frame} */
 const curve = (data, orders, more) => {
   /** @type {() => [number, number]} */
-  const values = () => ends(data()[0]);
+  const values = () => {
+    const [first, last] = ends(data()[0]);
+    return first < last ? [first, last] : around([first, last]); // so narrow that all its numbers are rounded to one
+  };
   return frame({
     scales: {
       x: { time: false, distr: orders ? 3 : 1, range: values },
@@ -264,7 +275,7 @@ const curve = (data, orders, more) => {
 const steps = () => {
   const { series, ...areas } = bands();
   const paths = uPlot.paths.stepped?.({ align: 1 });
-  return { series: series.map((line) => ({ ...line, paths })), ...areas };
+  return { series: series.map((line) => ({ ...line, paths, pxAlign: CRISP })), ...areas };
 };
 
 const SHARES = {
@@ -290,7 +301,7 @@ const regression = (data, wide) => {
   const height = () => extent(data(), -Infinity);
   const orders = steep(height());
   const { series, ...areas } = bands();
-  const edge = { stroke: colour("accent"), width: 1, dash: [5, 4], points: { show: false } };
+  const edge = { stroke: colour("accent"), width: 1, dash: [5, 4], pxAlign: SMOOTH, points: { show: false } };
   return curve(data, wide, {
     scale: { distr: orders ? 3 : 1, range: () => around(height()) },
     axis: orders ? logarithmic(height, {}) : {},
@@ -396,7 +407,10 @@ const kinds = {
   density: () =>
     frame({
       scales: { x: { time: false } },
-      series: [{}, { stroke: colour("accent"), width: 2, fill: colour("most"), points: { show: false } }],
+      series: [
+        {},
+        { stroke: colour("accent"), width: 2, pxAlign: SMOOTH, fill: colour("most"), points: { show: false } },
+      ],
     }),
   pace: () =>
     frame({

@@ -88,7 +88,7 @@ const grouped = (x, decimals) =>
 /**
  * A value to two significant digits of its band's width, never coarser than to whole units, with `decimals` at most.
  *
- * @type {(x: number, band: Summary, decimals?: number) => string}
+ * @type {(x: number, band: Pick<Summary, "q05" | "q95">, decimals?: number) => string}
  */
 export function written(x, { q05, q95 }, decimals = MOST_DIGITS) {
   if (Math.abs(x) >= ENORMOUS) return x.toExponential(2);

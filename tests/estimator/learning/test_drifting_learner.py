@@ -1,0 +1,72 @@
+"""The learner of a family whose parameters drift: questions follow the population, the posterior the counts alone."""
+
+import numpy as np
+import pytest
+
+from dither_estimator.families import find_family
+from dither_estimator.learning.period_learner import PeriodLearner
+from dither_estimator.specification.specification import Specification
+from dither_server.simulate.in_process import simulate_in_process
+
+PEOPLE = 600
+"""In each week, of whom 32 are asked at a time."""
+SIGMA = 15.0
+
+
+def learnt(members: list[tuple[float, ...]], seed: int = 1, **fields: object) -> PeriodLearner:
+    """A learner that has asked everybody, one week after the other, of populations that are these members."""
+    spec = Specification.from_json({"family": "normal", "epsilon": 1, "period": "week", "drift": True, **fields})
+    rng, learner = np.random.default_rng(seed), PeriodLearner(spec, seed, outstanding=32)
+    for week, member in enumerate(members):
+        values = spec.family.quantiles(np.array([member]), rng.random(PEOPLE))[0]
+        labels = [f"2026-W{week + 1:02d}"] * PEOPLE
+        simulate_in_process(learner, values, None, rng, labels=labels, outstanding=32)
+    return learner
+
+
+def cut(learner: PeriodLearner) -> float:
+    return float(np.median([np.median(query.edges) for query in learner.pool(32)]))
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize("goal", ["mu", "all"])
+@pytest.mark.parametrize("mu", [(120.0, 90.0, 150.0), (120.0, 120.0, 180.0, 180.0), (120.0, 120.0, 120.0)])
+def test_a_population_that_jumps_is_followed(mu: tuple[float, ...], goal: str, seed: int) -> None:
+    """By up to four of its standard deviations from one week to the next, and back.
+
+    Of 12 intervals, each exact, one is missed by 4.5 posterior sds once in ten thousand runs of this test. Where paths
+    were sought by whole steps only, medians lay 10 to 70 sds away.
+    """
+    learner = learnt([(place, SIGMA) for place in mu], seed, goal=goal)
+    found = learner.posterior().parameters["mu"]
+    assert abs(found.mean - mu[-1]) < 4.5 * found.sd
+    assert found.sd < SIGMA / 2
+    assert abs(cut(learner) - mu[-1]) < 2 * SIGMA
+
+
+@pytest.mark.parametrize(
+    ("family", "before", "after"),
+    [
+        ("poisson", (20.0,), (60.0,)),
+        ("exponential", (10.0,), (100.0,)),
+        ("bernoulli", (0.1,), (0.9,)),
+        ("laplace", (0.0, 1.0), (-6.0, 1.0)),
+        ("negative_binomial", (5.0, 2.0), (100.0, 2.0)),
+    ],
+)
+def test_whatever_the_family_a_jump_is_followed(
+    family: str, before: tuple[float, ...], after: tuple[float, ...]
+) -> None:
+    name = find_family(family).names[0]
+    found = learnt([before, before, after], family=family).posterior().parameters[name]
+    assert abs(found.mean - after[0]) < 4.5 * found.sd
+    assert found.sd < abs(after[0] - before[0]) / 2
+
+
+def test_whoever_has_the_same_counts_has_the_same_posterior() -> None:
+    """While questions begin from what the last ones began from, which depends on when they were made."""
+    asked = learnt([(120.0, SIGMA), (90.0, SIGMA)])
+    fresh = PeriodLearner(asked.specification, 2, outstanding=32)
+    fresh.learn_period_counts(asked.period_counts)
+    assert fresh.posterior().parameters == asked.posterior().parameters
+    assert abs(cut(asked) - cut(fresh)) < 0.75 * SIGMA

@@ -1,0 +1,66 @@
+"""The engine: what becomes of its connections when the database ends them."""
+
+import time
+from contextlib import ExitStack
+
+import psycopg
+import pytest
+from sqlalchemy import Connection, text
+from sqlalchemy.exc import InternalError, OperationalError
+
+from dither_server.database.engine import driver_rows, make_engine, reading, transact, writing
+
+END_ALL = """
+    SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity
+    WHERE datname = current_database() AND pid <> pg_backend_pid()"""
+
+
+@pytest.mark.postgres
+def test_only_one_statement_fails_after_the_database_has_ended_all_connections(postgres_url: str) -> None:
+    engine = make_engine(postgres_url)
+    failures = 0
+    try:
+        with ExitStack() as stack:
+            for _ in range(4):
+                stack.enter_context(engine.connect())
+        with psycopg.connect(engine.url.set(drivername="postgresql").render_as_string(hide_password=False)) as other:
+            assert len(other.execute(END_ALL).fetchall()) == 4
+        for _ in range(6):
+            try:
+                with reading(engine).connect() as connection:
+                    assert list(driver_rows(connection, "SELECT 1")) == [(1,)]
+            except OperationalError:
+                failures += 1
+    finally:
+        engine.dispose()
+    assert failures == 1
+
+
+@pytest.mark.postgres
+@pytest.mark.parametrize("pauses", [0, 1, 2])
+def test_a_transaction_that_a_pause_has_cut_is_run_once_more(postgres_url: str, pauses: int) -> None:
+    engine = make_engine(postgres_url)
+    runs = 0
+
+    def insert(connection: Connection) -> int:
+        nonlocal runs
+        runs += 1
+        connection.execute(text("INSERT INTO paused VALUES (1)"))
+        if runs <= pauses:
+            connection.execute(text("SET LOCAL idle_in_transaction_session_timeout = '20ms'"))
+            time.sleep(0.2)
+        [(count,)] = driver_rows(connection, "SELECT count(*) FROM paused")
+        return int(count)
+
+    try:
+        transact(writing(engine), lambda connection: connection.execute(text("CREATE TABLE paused (id INT)")))
+        if pauses < 2:
+            assert transact(writing(engine), insert) == 1
+        else:
+            with pytest.raises(InternalError):
+                transact(writing(engine), insert)
+        assert runs == min(pauses + 1, 2)
+        with reading(engine).connect() as connection:
+            assert driver_rows(connection, "SELECT count(*) FROM paused") == [(int(pauses < 2),)]
+    finally:
+        engine.dispose()
