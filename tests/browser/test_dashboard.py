@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Route, expect
 
 from dither_client.posterior.digits import summary_numbers
 from dither_client.posterior.wire import ParameterSummary
@@ -103,6 +103,32 @@ def test_the_page_says_when_it_is_not_current(survey: Survey, answered: str, ope
     page.unroute("**/charts.json")
     expect(page.locator("#status")).to_have_attribute("data-state", "live")
     expect(page.locator("#pace canvas")).to_be_visible()
+
+
+def test_results_that_are_on_their_way_are_said_to_be(survey: Survey, answered: str, open_page: OpenPage) -> None:
+    """The page is whole before them: what the server knew is there, and it says that newer ones are loading."""
+    page, held = open_page(viewport={"width": 360, "height": 640}), list[Route]()
+    page.route("**/charts.json", lambda route: held.append(route))
+    page.goto(f"{survey.url}/collections/{answered}")
+    expect(page.locator("#status")).to_have_attribute("data-state", "loading")
+    expect(page.locator("#shown")).to_have_text("Loading the newest results.")
+    expect(page.locator("#summary")).to_contain_text("Half of the people have ")
+    assert violations(page) == []
+    for route in held:
+        route.continue_()
+    page.unroute("**/charts.json")
+    expect(page.locator("#status")).to_have_attribute("data-state", "live")
+
+
+def test_a_page_that_is_told_of_misfit_says_what_would_show(survey: Survey, open_page: OpenPage) -> None:
+    """Not that the answers fit: which misfit would have been found."""
+    collection, page = survey.create(visibility="public", misfit_check=0.5, misfit_looks=[50, 100_000]), open_page()
+    survey.arrive(collection, 400)
+    page.goto(f"{survey.url}/collections/{collection}")
+    trust = page.locator("#trust")
+    expect(trust).to_contain_text("No misfit of a lognormal distribution was found in 1 look")
+    expect(trust).to_contain_text(re.compile("only gross ones would show"))
+    expect(page.locator("main")).not_to_contain_text("answers fit")
 
 
 @pytest.mark.console_errors("status of 404 .*/posterior/stream")

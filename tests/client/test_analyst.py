@@ -191,6 +191,8 @@ def test_equally_weighted_draws_follow_the_weights() -> None:
 def test_a_plot(analyst: Analyst, tmp_path: Path) -> None:
     figure = analyst.posterior("laplace").plot()
     assert [axes.get_xlabel() for axes in figure.axes] == ["mu", "sigma"]
+    foot = figure.get_supxlabel().replace("\n", " ")
+    assert foot == "This rests on 1,234 answers at ε = 1, and holds if the values follow a normal distribution."
     figure.savefig(tmp_path / "posterior.png")
     assert (tmp_path / "posterior.png").read_bytes().startswith(b"\x89PNG")
 

@@ -9,7 +9,7 @@
     read_input(file)        reads the bytes of FILE, or of standard input for -
     read_object(file)       reads the JSON object in it
     did_you_mean(...)       suggests a known word for a misspelt one, which it never repeats
-    working(words)          shows on a terminal what the command is doing, while it does it
+    working(words)          shows on a terminal what the command is doing and for how long, while it does it
     status_of(error)        the exit status of an error
 
 A command need not catch `DitherError`, `ValueError`, `OSError` or `MissingExtra`: `dither` prints a sentence for each
@@ -19,8 +19,8 @@ is its line in `dither --help`.
 
 import json
 import sys
-from collections.abc import Iterable, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from decimal import Decimal
 from difflib import get_close_matches
 from fractions import Fraction
@@ -29,6 +29,7 @@ from typing import Annotated, Any, NoReturn
 
 import typer
 from rich.console import Console
+from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Column, Table
 
 from dither_client.errors import Problem
@@ -124,9 +125,13 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
     return f"; did you mean {close[0]}?" if close else ""
 
 
-def working(words: str) -> AbstractContextManager[object]:
-    """Shows `words` on a terminal until the context ends."""
-    return console.status(words)
+@contextmanager
+def working(words: str) -> Iterator[None]:
+    """Shows `words` on a terminal, and for how long, until the context ends."""
+    columns = SpinnerColumn(), TextColumn("{task.description}", markup=False), TimeElapsedColumn()
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as shown:
+        shown.add_task(words, total=None)
+        yield
 
 
 def status_of(error: Exception) -> int:

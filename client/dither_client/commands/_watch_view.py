@@ -5,12 +5,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import NamedTuple
 
-from rich.console import Group
+from rich.console import Console, ConsoleOptions, Group, RenderResult
+from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
 from dither_client.posterior.digits import correlation_numbers, population_numbers, summary_numbers
-from dither_client.posterior.names import moment
+from dither_client.posterior.names import assumption, moment
 from dither_client.posterior.posterior import Posterior
 from dither_client.posterior.sentences import title_with_unit, whole_numbers, zeros_and_ones
 from dither_client.posterior.wire import ParameterSummary
@@ -20,9 +21,8 @@ __all__ = ["Pace", "Row", "View", "band", "line", "rows"]
 
 _WINDOW = 60.0
 """Seconds over which the pace is averaged."""
-_WIDTH = 41
-"""Characters of a band."""
-
+_WIDTH, _LEAST_WIDTH = 41, 9
+"""Characters of a band, and the fewest where a terminal is narrow."""
 
 _TOO_LITTLE = "too little is known yet"
 _LEVELS = {0.1: "10% have at most", 0.5: "half have at most", 0.9: "90% have at most"}
@@ -59,6 +59,19 @@ class Pace:
         return 60 * (answers - before) / (now - since)
 
 
+class _Band:
+    """A number's band on its scale, as wide as there is room."""
+
+    def __init__(self, summary: Mapping[str, float], scale: tuple[float, float]) -> None:
+        self._summary, self._scale = summary, scale
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        yield Text(band(self._summary, self._scale, min(options.max_width, _WIDTH)), style="cyan")
+
+    def __rich_measure__(self, console: Console, options: ConsoleOptions) -> Measurement:
+        return Measurement(_LEAST_WIDTH, _WIDTH).clamp(max_width=options.max_width)
+
+
 class View:
     """The whole display. A number's scale starts at its 90% interval and only widens: the band visibly narrows."""
 
@@ -69,7 +82,7 @@ class View:
         self._scales: dict[str, tuple[float, float]] = {}
 
     def picture(self, posterior: Posterior, state: str, per_minute: float | None) -> Group:
-        """The collection's name, state and number of answers, above a table of the population's numbers.
+        """The collection's name, state and number of answers, a table of the population's numbers, and their basis.
 
         Without those, which a server may not give, of the parameters.
         """
@@ -83,27 +96,28 @@ class View:
                 row.middle,
                 row.sd,
                 f"{row.low} to {row.high}",
-                Text(band(row.summary, scale), style="cyan"),
+                _Band(row.summary, scale),
             )
         pace = "" if per_minute is None else f", {per_minute:,.0f} a minute"
         answers = f"{posterior.answers:,} answer{'' if posterior.answers == 1 else 's'}{pace}"
         title = Text(f"{self._name} ({posterior.collection}), {printable(state)}: {answers}")
-        return Group(title, Text(), table if table.row_count else Text(_TOO_LITTLE.capitalize() + "."))
+        shown = table if table.row_count else Text(_TOO_LITTLE.capitalize() + ".")
+        return Group(title, Text(), shown, *([Text(), Text(posterior.basis, style="dim")] if posterior.basis else []))
 
 
-def band(summary: Mapping[str, float], scale: tuple[float, float]) -> str:
+def band(summary: Mapping[str, float], scale: tuple[float, float], cells: int = _WIDTH) -> str:
     """The quantiles drawn on a scale: ─ from q05 to q95, ━ from q25 to q75, ┃ at the median."""
     low, high = scale
     width = (high - low) or 1.0
 
     def place(quantile: str) -> int:
-        return min(max(round((summary[quantile] - low) / width * (_WIDTH - 1)), 0), _WIDTH - 1)
+        return min(max(round((summary[quantile] - low) / width * (cells - 1)), 0), cells - 1)
 
-    cells = ["·"] * _WIDTH
+    drawn = ["·"] * cells
     for start, end, mark in (("q05", "q95", "─"), ("q25", "q75", "━"), ("q50", "q50", "┃")):
         first, last = place(start), place(end)
-        cells[first : last + 1] = mark * (last + 1 - first)
-    return "".join(cells)
+        drawn[first : last + 1] = mark * (last + 1 - first)
+    return "".join(drawn)
 
 
 def rows(posterior: Posterior, decimals: int | None = None) -> dict[str, Row]:
@@ -159,7 +173,7 @@ def _row(summary: ParameterSummary, written: Sequence[str]) -> Row:
 
 
 def line(posterior: Posterior, state: str, unit: str = "", decimals: int | None = None) -> str:
-    """The population in one line, for logs and pipes, as in `rows`."""
+    """The population in one line, for logs and pipes, as in `rows`, and what is assumed of it."""
     of = f" {printable(unit)}" if unit else ""
     shown = rows(posterior, decimals)
     if not shown:
@@ -168,5 +182,9 @@ def line(posterior: Posterior, state: str, unit: str = "", decimals: int | None 
         told = ", ".join(f"{printable(name)} {row.middle}{of} ({row.low} to {row.high})" for name, row in shown.items())
     else:
         told = ", ".join(f"{printable(name)} {row.middle} ± {row.sd}" for name, row in shown.items())
+    if posterior.components:
+        told += ", if they go together as normal numbers do"
+    elif shown and posterior.family and (assumed := assumption(posterior.family, posterior.transform)):
+        told += f", if {assumed}"
     answers = f"{posterior.answers:,} answer{'' if posterior.answers == 1 else 's'}"
     return "  ".join(filter(None, (moment(printable(posterior.updated_at)), printable(state), answers, told)))

@@ -15,6 +15,7 @@ from dither_client.posterior.population_table import parts_of, population_table
 from dither_client.posterior.wire import DistributionSummary, to_json
 from dither_client.tables.counts import table_rows, write_table
 from dither_client.tables.days import answer_columns
+from dither_client.tables.file_errors import check_folder
 from dither_client.tables.parquet import is_parquet
 
 __all__ = ["app"]
@@ -117,7 +118,7 @@ def export(
 
 
 def _check_files(tables: list[_Table], report: Path | None, everything: Path | None) -> None:
-    """Ends the command unless there is something to save, and every file's name ends as it should."""
+    """Ends the command unless there is something to save, every file's name ends as it should, and it has a folder."""
     whole = [("report", report), ("everything", everything)]
     if not any(file for _, file in whole) and not any(file for _, file, _ in tables):
         options = [
@@ -128,6 +129,8 @@ def _check_files(tables: list[_Table], report: Path | None, everything: Path | N
     for _, file, save in tables:
         if file is not None and save is not save_days:
             is_parquet(file)
+    for file in filter(None, [*(file for _, file, _ in tables), report, everything]):
+        check_folder(file)
     if report is not None and report.suffix.lower() not in _PAGES:
         fail(f"{report.name} must end in .html: the report is a page, which a browser prints or saves as PDF", 2)
 
@@ -180,5 +183,6 @@ def _points(found: DistributionSummary) -> Iterator[dict[str, Any]]:
 
 
 def _export_quantiles(analyst: Analyst, collection: str, file: Path) -> int:
-    columns, rows = population_table(analyst.posterior(collection))
+    found = analyst.posterior(collection)
+    columns, rows = population_table(found, found.basis)
     return write_table(file, rows, columns)

@@ -13,14 +13,15 @@ from dither_client.mechanisms.registry import QUERY_TYPES
 from dither_client.typed_numbers import written
 
 __all__ = [
+    "UNASSUMED",
     "a_distribution",
+    "assumption",
     "distribution_name",
     "has_log_median",
     "mechanism_name",
     "moment",
     "number_name",
     "term_text",
-    "what_is_assumed",
     "what_was_learnt",
 ]
 
@@ -44,6 +45,12 @@ _NAMES = {
     ("poisson", "identity"): "Poisson",
 }
 """What families are called on each scale, where that is not the name that they have in a specification."""
+UNASSUMED = {
+    "categorical": ", and on no assumption about the shares.",
+    "bernoulli": ", and on no assumption about the share.",
+    "nonparametric": ". The distribution may have any shape that is fairly smooth.",
+}
+"""The families that hold whatever the population is, and how a sentence that says what was learnt goes on."""
 
 
 def distribution_name(family: str, transform: str) -> str:
@@ -92,15 +99,9 @@ def what_was_learnt(answers: int, epsilons: Iterable[str], members: int = 0) -> 
     return learnt
 
 
-def what_is_assumed(family: str, transform: str) -> str:
-    """What is assumed of a population, as a sentence that says how much was learnt goes on."""
-    if family == "categorical":
-        return ", and on no assumption about the shares."
-    if family == "bernoulli":
-        return ", and on no assumption about the share."
-    if family == "nonparametric":
-        return ". The distribution may have any shape that is fairly smooth."
-    return f", and holds if the values follow {a_distribution(family, transform)}."
+def assumption(family: str, transform: str) -> str:
+    """What is assumed of the values, as a clause; empty where the distribution may be any, or any smooth one."""
+    return "" if family in UNASSUMED else f"the values follow {a_distribution(family, transform)}"
 
 
 def moment(time: str) -> str:

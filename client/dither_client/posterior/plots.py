@@ -2,8 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from datetime import date
-from errno import ENOENT
-from os import strerror
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,7 +11,7 @@ from matplotlib.ticker import LogLocator, NullFormatter, PercentFormatter, StrMe
 
 from dither_client.posterior.forest_plot import forest_height, show_forest, show_shares_by_group
 from dither_client.posterior.sentences import title_with_unit
-from dither_client.posterior.style import BLUE, INK, ORANGE, plain, styled, titled
+from dither_client.posterior.style import BLUE, INK, ORANGE, footed, plain, styled, titled
 from dither_client.posterior.wire import (
     QUANTILES,
     ComponentReply,
@@ -22,6 +20,7 @@ from dither_client.posterior.wire import (
     PeriodReply,
     Regression,
 )
+from dither_client.tables.file_errors import check_folder
 
 if TYPE_CHECKING:
     from dither_client.posterior.posterior import Posterior
@@ -51,8 +50,7 @@ def check_picture(path: Path) -> None:
     known = Figure().canvas.get_supported_filetypes()
     if path.suffix.lower().removeprefix(".") not in known:
         raise ValueError(f"{path.name} must end in .png, .svg or .pdf")
-    if not path.parent.exists():
-        raise FileNotFoundError(ENOENT, strerror(ENOENT), str(path))
+    check_folder(path)
 
 
 def plot_posterior(posterior: "Posterior", name: str = "", unit: str = "") -> Figure:
@@ -65,9 +63,17 @@ def plot_posterior(posterior: "Posterior", name: str = "", unit: str = "") -> Fi
     A parameter has a histogram of its particles, with the posterior mean and the central 90% interval. Without a family
     there are none, nor of logarithms, and while a posterior is too wide for a distribution there are only they. Below,
     where there are periods, is the population by period, and its median, or where people have only 0 or 1 the share who
-    have 1. The title says the collection's `name`, its id for none; values are in `unit`.
+    have 1. The title says the collection's `name`, its id for none, and the foot what the posterior rests on; values
+    are in `unit`.
     """
     title = posterior.title.replace(posterior.collection, name, 1) if name else posterior.title
+    figure = _drawn(posterior, title, unit)
+    if posterior.basis:
+        footed(figure, posterior.basis)
+    return figure
+
+
+def _drawn(posterior: "Posterior", title: str, unit: str) -> Figure:
     if posterior.groups:
         return _plot_groups(title, posterior, unit)
     if posterior.categories:

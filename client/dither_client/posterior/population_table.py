@@ -4,9 +4,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from dither_client.posterior.posterior import Posterior
+from dither_client.posterior.sentences import unit_text
 from dither_client.posterior.wire import QUANTILES, ParameterSummary, to_json
 
 __all__ = ["parts_of", "population_table"]
+
+_IN_UNITS = ("quantile", "mean")
+"""What is in the values' own unit."""
 
 
 def parts_of(found: Posterior) -> list[tuple[dict[str, str], Posterior]]:
@@ -16,10 +20,11 @@ def parts_of(found: Posterior) -> list[tuple[dict[str, str], Posterior]]:
     return [({"component": name}, found.component(name)) for name in found.components]
 
 
-def population_table(found: Posterior) -> tuple[tuple[str, ...], list[dict[str, Any]]]:
+def population_table(found: Posterior, basis: str) -> tuple[tuple[str, ...], list[dict[str, Any]]]:
     """Columns, and a row for each number that describes the population: what it is, of which level, value or category.
 
-    Where people have several numbers, of which component; correlations are of two.
+    Where people have several numbers, of which component; correlations are of two. Every row has the unit of its
+    numbers, empty for shares and correlations, and the `basis`, a sentence that says what they rest on.
     """
     named: list[tuple[dict[str, str], str, Mapping[Any, ParameterSummary]]] = [
         (own, what, summaries)
@@ -32,11 +37,20 @@ def population_table(found: Posterior) -> tuple[tuple[str, ...], list[dict[str, 
             ("share_of", each.categories),
         )
     ]
+    units = {"": unit_text(found.terms)}
+    units |= {each["name"]: unit_text(each) for each in found.terms.get("components") or ()}
     if found.components:
         named.append(({"component": ""}, "correlation", found.correlations))
     rows = [
-        {**own, "what": what, "of": of if isinstance(of, str) else f"{of:.12g}", **to_json(summary)}
+        {
+            **own,
+            "what": what,
+            "of": of if isinstance(of, str) else f"{of:.12g}",
+            **to_json(summary),
+            "unit": units.get(own.get("component", ""), "") if what in _IN_UNITS else "",
+            "rests_on": basis,
+        }
         for own, what, summaries in named
         for of, summary in summaries.items()
     ]
-    return (*named[0][0], "what", "of", "mean", "sd", *QUANTILES), rows
+    return (*named[0][0], "what", "of", "mean", "sd", *QUANTILES, "unit", "rests_on"), rows

@@ -10,10 +10,11 @@ from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 from dither_client.extras import require_extra
+from dither_client.mechanisms.epsilon import epsilon_text
 from dither_client.mechanisms.query import Query
 from dither_client.posterior.particles import Particles
 from dither_client.posterior.population import quantile_at, share_at
-from dither_client.posterior.sentences import unit_text
+from dither_client.posterior.sentences import basis_sentence, unit_text
 from dither_client.posterior.text import posterior_html, posterior_text
 from dither_client.posterior.wire import (
     QUANTILES,
@@ -149,6 +150,19 @@ class Posterior:
         return (
             f"Posterior of {self.collection} after {self.answers:,} answer{'' if self.answers == 1 else 's'}{members}"
         )
+
+    @property
+    def basis(self) -> str:
+        """A sentence that says what this rests on: how many answers, and what is assumed; empty where that is unknown.
+
+        A part of a posterior, such as one group, does not know it.
+        """
+        if not self.learnt or not (self.family or self.components):
+            return ""
+        epsilons = [epsilon_text(epsilon) for epsilon in self.answers_by_epsilon]
+        drifts = self.terms.get("drift") and self.periods
+        latest = (str(self.terms["period"]), list(self.periods)[-1]) if drifts else None
+        return basis_sentence((self.family, self.transform), self, epsilons, latest)
 
     @property
     def mean(self) -> dict[str, float]:

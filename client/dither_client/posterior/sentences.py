@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from dither_client.errors import BadResponse
 from dither_client.mechanisms.epsilon import epsilon_text, parse_epsilon
 from dither_client.posterior.digits import MOST_DIGITS, finest_decimals, median_and_band, rounded
-from dither_client.posterior.names import a_distribution, distribution_name, what_is_assumed, what_was_learnt
+from dither_client.posterior.names import UNASSUMED, a_distribution, assumption, distribution_name, what_was_learnt
 from dither_client.posterior.wire import (
     NO_FAMILY,
     DistributionSummary,
@@ -84,8 +84,8 @@ def basis_sentence(
             f"{a_distribution(*distribution)}."
         )
     of_each = " in each group" if posterior.groups else ""
-    assumed = what_is_assumed(*distribution).replace("the values", f"the values{of_each}")
-    return f"This rests on {learnt}{assumed}"
+    assumed = assumption(*distribution).replace("the values", f"the values{of_each}")
+    return f"This rests on {learnt}" + (f", and holds if {assumed}." if assumed else UNASSUMED[distribution[0]])
 
 
 def comparison_lines(families: Sequence[FamilyEvidence], verdict: str) -> list[str]:

@@ -3,12 +3,11 @@
 from html import escape
 from typing import TYPE_CHECKING
 
-from dither_client.mechanisms.epsilon import by_epsilon_lines, epsilon_text
+from dither_client.mechanisms.epsilon import by_epsilon_lines
 from dither_client.posterior.digits import population_numbers, summary_numbers
 from dither_client.posterior.names import has_log_median, number_name
 from dither_client.posterior.parts import component_lines, group_lines, period_lines
 from dither_client.posterior.sentences import (
-    basis_sentence,
     category_lines,
     comparison_lines,
     misfit_sentence,
@@ -82,12 +81,6 @@ def _people(posterior: "Posterior", unit: str = "", decimals: int | None = None)
     """What is known of the population, in sentences, and what that rests on."""
     if not posterior.learnt:
         return ["Before any answer this is only what was assumed."]
-    basis = []
-    if posterior.family or posterior.components:
-        epsilons = [epsilon_text(epsilon) for epsilon in posterior.answers_by_epsilon]
-        drifts = posterior.terms.get("drift") and posterior.periods
-        latest = (str(posterior.terms["period"]), list(posterior.periods)[-1]) if drifts else None
-        basis = [basis_sentence((posterior.family, posterior.transform), posterior, epsilons, latest)]
     lines = population_lines(
         posterior.quantiles,
         posterior.distribution,
@@ -97,7 +90,7 @@ def _people(posterior: "Posterior", unit: str = "", decimals: int | None = None)
         decimals,
         posterior.mean_value,
     )
-    return [*lines, *category_lines(posterior.categories), *basis]
+    return [*lines, *category_lines(posterior.categories), *filter(None, [posterior.basis])]
 
 
 def _remarks(posterior: "Posterior", unit: str = "", decimals: int | None = None) -> list[str]:

@@ -67,7 +67,7 @@ _OPTIONAL_COLUMNS = tuple(name for name in _FIELDS if name not in COUNT_COLUMNS)
 _INTEGERS = ("answer", "count", "answers", *(name for name, schema in _FIELDS.items() if schema["type"] == "integer"))
 _TEXTS = (
     "mechanism", "epsilon", "transform", "collection", "ticket", "query_id", "query", "purpose", "received_at", "at",
-    "what", "of", GROUP_COLUMN, PERIOD_COLUMN,
+    "what", "of", "unit", "rests_on", GROUP_COLUMN, PERIOD_COLUMN,
     *(name for name, schema in _FIELDS.items() if schema["type"] in ("array", "string", "object", EXACT["type"])),
 )  # fmt: skip
 

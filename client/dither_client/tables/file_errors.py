@@ -3,13 +3,15 @@
 import json
 from collections.abc import Sequence
 from difflib import get_close_matches
+from errno import ENOENT
+from os import strerror
 from pathlib import Path
 from typing import Any
 
 from dither_client.errors import BadResponse
 from dither_client.strict_json import decode_json
 
-__all__ = ["file_trouble", "json_object", "unknown_field"]
+__all__ = ["check_folder", "file_trouble", "json_object", "unknown_field"]
 
 _LONGEST_NAME = 60
 """The most characters of an unknown field's name that are shown."""
@@ -21,6 +23,12 @@ _TROUBLES: dict[type[OSError], str] = {
     PermissionError: "cannot be opened: change its permissions, or name another file",
     FileExistsError: "already exists: name a new file",
 }
+
+
+def check_folder(file: Path) -> None:
+    """Raises `FileNotFoundError` if the folder of a file is missing; called before the work that the file is for."""
+    if not file.parent.exists():
+        raise FileNotFoundError(ENOENT, strerror(ENOENT), str(file))
 
 
 def file_trouble(error: OSError) -> str:

@@ -22,7 +22,7 @@ from dither_server.owner.published import Particles
 from dither_server.pages.dependence import regression_charts
 from dither_server.pages.periods import period_charts
 
-__all__ = ["MEDIAN", "charts", "component_curves", "curves", "has_median", "pace", "parameter_names", "rate"]
+__all__ = ["MEDIAN", "charts", "component_curves", "curves", "has_median", "pace", "parameter_names", "raised", "rate"]
 
 MEDIAN = "quantile_0.5"
 
@@ -163,7 +163,7 @@ def _trajectories(
         ]
     points.append((posterior.answers, to_json(posterior.posterior or quantiles)))
     if MEDIAN in names and posterior.posterior:
-        points = [(answers, summaries | {MEDIAN: _raised(summaries.get("mu", {}))}) for answers, summaries in points]
+        points = [(answers, summaries | {MEDIAN: raised(summaries.get("mu", {}))}) for answers, summaries in points]
     return {
         name: {
             "answers": [answers for answers, _ in points],
@@ -173,7 +173,7 @@ def _trajectories(
     }
 
 
-def _raised(summary: Mapping[str, float]) -> dict[str, float | None]:
+def raised(summary: Mapping[str, float]) -> dict[str, float | None]:
     """The quantiles of a number whose logarithm has those of `summary`; its mean does not follow from them."""
     return {part: _power(summary[part]) for part in QUANTILES if part in summary}
 

@@ -23,6 +23,8 @@ from dither_server.collections.count_table import counted_rows
 from dither_server.collections.institutions import table_of
 from dither_server.errors import NotFound
 from dither_server.owner.published import Published
+from dither_server.pages.charts import MEDIAN, has_median, raised
+from dither_server.pages.sentences import basis
 from dither_server.service.service import Service
 
 __all__ = ["add_routes"]
@@ -66,16 +68,21 @@ def _written(
             if published is None:
                 _WRITERS[table](collection, service, file)
             else:
-                _write_population(collection, published, file)
+                _write_population(collection, service, published, file)
         except MissingExtra:
             raise NotFound("This server cannot write Parquet: its operator can install the extra tables.") from None
         return file.read_bytes()
 
 
-def _write_population(collection: Collection, published: Published, file: Path) -> None:
-    whole = replace(published.described, groups=None, periods=None)  # hundreds of groups have megabytes
-    found = parse_posterior(collection.id, to_json(whole), lambda: parse_particles({}))
-    columns, rows = population_table(found)
+def _write_population(collection: Collection, service: Service, published: Published, file: Path) -> None:
+    whole, terms = published.described, service.collections.terms(collection)
+    found = parse_posterior(
+        collection.id,
+        to_json(replace(whole, groups=None, periods=None)),  # hundreds of groups have megabytes
+        lambda: parse_particles({}),
+        terms=terms,
+    )
+    columns, rows = population_table(found, basis(collection.specification, whole))
     write_table(file, rows, columns)
 
 
@@ -87,7 +94,10 @@ def _write_counts(collection: Collection, service: Service, file: Path) -> None:
 def _write_history(collection: Collection, service: Service, file: Path) -> None:
     stored = [(row, json.loads(row.posterior)) for row in service.store.history(collection.number)]
     names = tuple(stored[-1][1]) if stored else collection.specification.family.names
-    levels = ("mean", "sd", *QUANTILES)
+    levels: tuple[str, ...] = ("mean", "sd", *QUANTILES)
+    if has_median(collection.specification):  # parameters are those of logarithms, which the API has
+        names, levels = (MEDIAN,), tuple(QUANTILES)
+        stored = [(row, {MEDIAN: raised(posterior.get("mu", {}))}) for row, posterior in stored]
     columns = ("answers", "at", "ess", *(f"{name}_{level}" for name in names for level in levels))
     rows: list[dict[str, Any]] = []
     for row, posterior in stored:

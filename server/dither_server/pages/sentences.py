@@ -44,7 +44,12 @@ _ROLES = {
 }
 _SHOWN_QUANTILES = ("quantile_0.1", MEDIAN, "quantile_0.9")
 """What is shown over time without a family."""
-_CITED = {MEDIAN: "median", "quantile_0.1": "10% quantile", "quantile_0.9": "90% quantile"}
+_CITED = {
+    MEDIAN: "median",
+    "quantile_0.1": "10% quantile",
+    "quantile_0.9": "90% quantile",
+    "mean_value": "mean",
+}
 _SUFFICIENT_ESS = 400
 """An effective sample size at which the Monte Carlo error is a twentieth of the posterior sd."""
 
@@ -264,7 +269,7 @@ def _estimates(specification: Specification, terms: Mapping[str, Any], posterior
         ]
     if specification.family.values == "yes-no" and (share := posterior.mean_value) is not None:
         return [_cited_share(share, " have 1")]
-    known = population_numbers(posterior.quantiles, None, posterior.atoms, terms["decimals"])
+    known = population_numbers(posterior.quantiles, posterior.mean_value, posterior.atoms, terms["decimals"])
     quantiles = [
         f"{what} {_cited_cells(known[name], unit_text(terms))}" for name, what in _CITED.items() if name in known
     ]

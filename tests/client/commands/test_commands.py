@@ -34,6 +34,7 @@ from testing.servers.fake_server import GAUSSIAN, FakeServer, problem
             ["export", "laplace", "--counts", "/nowhere/counts.csv"],
             "/nowhere/counts.csv: the folder /nowhere does not exist",
         ),
+        (["export", "laplace", "--report", "/nowhere/a.html"], "the folder /nowhere does not exist"),
         (["collection", "create", "/nowhere/spec.json"], "/nowhere/spec.json: the folder /nowhere does not exist"),
         (["collection", "create", "."], ". is a folder: name a file"),
     ],

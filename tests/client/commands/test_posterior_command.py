@@ -100,6 +100,18 @@ def test_the_population_is_exported(server: FakeServer, dither: Dither, tmp_path
     assert rows["what"].tolist() == ["quantile"] * 3 + ["mean", "share_above", "share_at"]
     assert [float(of) for of in rows["of"] if of and of == of] == [0.1, 0.5, 0.9, 1000, 450.5]
     assert rows["q95"].tolist() == [SUMMARY["q95"]] * 6
+    assert set(rows["rests_on"]) == {
+        "This rests on 1,234 answers at ε = 1, and holds if the values follow a normal distribution."
+    }
+
+
+def test_a_missing_folder_is_named_before_the_server_is_asked(server: FakeServer, dither: Dither) -> None:
+    for option in ("counts", "parquet-by-day", "quantiles", "report", "everything"):
+        ending = {"report": "/a.html", "everything": "/a.zip", "parquet-by-day": "/days"}.get(option, "/a.csv")
+        refused = dither("export", "laplace", f"--{option}", f"/nowhere{ending}")
+        assert refused.status == 2
+        assert "the folder /nowhere does not exist: make it, or name another" in refused.one_sentence()
+    assert server.requests == []
 
 
 def test_several_numbers_are_exported_with_their_names(server: FakeServer, dither: Dither, tmp_path: Path) -> None:

@@ -18,6 +18,7 @@ from dither_client.posterior.reading import parse_posterior
 from dither_client.transport.server_sent_events import Event, read_events
 from testing.servers.fake_server import POSTERIOR, Failure, FakeServer, problem
 
+HOLDS = ", if the values follow a normal distribution"
 LATER = {**POSTERIOR, "answers": 1300}
 SUMMARY = {"mean": 5.0, "sd": 1.0, "q05": 0.0, "q25": 2.5, "q50": 5.0, "q75": 7.5, "q95": 10.0}
 
@@ -112,8 +113,8 @@ def watch(server: FakeServer, *options: str) -> int:
 def test_watch_prints_a_line_for_each_change(server: FakeServer, capsys: pytest.CaptureFixture[str]) -> None:
     assert watch(server) == 0
     first, *_, last = capsys.readouterr().out.splitlines()
-    assert first == "2026-01-01 00:00 UTC  open  1,234 answers  mu 50.0 ± 2, sigma 10.0 ± 1"
-    assert last == "2026-01-01 00:00 UTC  closed  1,300 answers  mu 50.0 ± 2, sigma 10.0 ± 1"
+    assert first == "2026-01-01 00:00 UTC  open  1,234 answers  mu 50.0 ± 2, sigma 10.0 ± 1" + HOLDS
+    assert last == "2026-01-01 00:00 UTC  closed  1,300 answers  mu 50.0 ± 2, sigma 10.0 ± 1" + HOLDS
 
 
 def test_watch_prints_an_object_a_line(server: FakeServer, capsys: pytest.CaptureFixture[str]) -> None:
@@ -142,6 +143,7 @@ def test_the_live_picture(server: FakeServer, capsys: pytest.CaptureFixture[str]
     shown = capsys.readouterr().out
     assert "The laplace one (laplace), closed: 1,300 answers" in shown
     assert "46.7 to 53.3" in shown
+    assert "This rests on 1,300 answers at ε = 1, and holds if the values follow a normal distribution." in shown
 
 
 def test_a_band_closes_in_on_the_scale_of_the_first() -> None:
@@ -155,6 +157,17 @@ def test_a_band_closes_in_on_the_scale_of_the_first() -> None:
     *_, mu, sigma = console.export_text().splitlines()
     assert mu.count("·") == 30
     assert sigma.count("·") == 0
+
+
+@pytest.mark.parametrize("columns", [40, 80, 200])
+def test_bands_are_as_wide_as_there_is_room(columns: int) -> None:
+    """A band that is cut off at the right would say that less is known than is."""
+    console = Console(width=columns, record=True, file=io.StringIO())
+    told = {**POSTERIOR, "quantiles": {"0.5": summary(476.0, 10.0)}}
+    console.print(View("Wages", "€", 2).picture(posterior(told), "open", None))
+    [drawn] = re.findall("─.*─", console.export_text())
+    assert "┃" in drawn
+    assert len(drawn) == {40: 8, 80: 33, 200: 41}[columns]
 
 
 def test_the_population_is_watched_in_its_unit() -> None:
@@ -207,7 +220,7 @@ def test_several_numbers_are_watched_each_in_its_unit() -> None:
     found = parse_posterior("several", told, lambda: parse_particles({}), terms=terms)
     assert line(found, "open").partition("answers  ")[2] == (
         "wage, €: half have at most 476 (460 to 492), smokes: share who have 1 0.400 (0.384 to 0.416), "
-        "correlation of wage and smokes -0.20 (-0.28 to -0.12)"
+        "correlation of wage and smokes -0.20 (-0.28 to -0.12), if they go together as normal numbers do"
     )
     console = Console(width=120, record=True, file=io.StringIO())
     console.print(View("Wages").picture(found, "open", None))

@@ -224,6 +224,7 @@ def test_the_citation_says_what_was_found_and_how(site: Site) -> None:
         median = posterior["quantiles"]["0.5"]["q50"]
         assert float(found[1].replace(",", "")) == pytest.approx(median, rel=0.02, abs=0.51)
         assert f"posterior medians of a {name} distribution, from 60 answers under" in cited
+        assert (", mean " in cited) == (posterior["mean_value"] is not None)
         assert f"(ε = 1, Laplace mechanism), Dither collection {collection}" in cited
         assert "mu" not in cited.replace(collection, "")  # a random id may contain it
 
@@ -299,6 +300,32 @@ def test_what_is_saved_is_the_count_table_and_the_history(site: Site) -> None:
     assert rows["answers"].tolist() == [item["answers"] for item in history]
     assert rows["mu_q95"].tolist() == [item["posterior"]["mu"]["q95"] for item in history]
     assert site.client.get(f"{path}/answers.csv").status_code == 422
+
+
+def test_the_history_of_logarithms_is_that_of_the_median(site: Site) -> None:
+    sign_in(site)
+    collection = answered(site, transform="log", range=[1, 1000])
+    rows = pd.read_csv(io.BytesIO(site.client.get(f"/collections/{collection}/export/history.csv").content))
+    assert list(rows) == [
+        "answers",
+        "at",
+        "ess",
+        *(f"quantile_0.5_q{level}" for level in ("05", "25", "50", "75", "95")),
+    ]
+    history = site.client.get(f"/v1/collections/{collection}/posterior/history").json()["history"]
+    logarithms = np.array([item["posterior"]["mu"]["q25"] for item in history])
+    told = np.where(logarithms < 700, np.exp(np.minimum(logarithms, 700)), np.nan)  # what floating point cannot hold
+    assert rows["quantile_0.5_q25"].to_numpy() == pytest.approx(told, nan_ok=True)
+
+
+def test_the_population_is_downloaded_with_its_unit_and_what_it_rests_on(site: Site) -> None:
+    sign_in(site)
+    collection = answered(site, unit="€")
+    rows = pd.read_csv(io.BytesIO(site.client.get(f"/collections/{collection}/export/population.csv").content))
+    assert set(rows["unit"]) == {"€"}
+    assert set(rows["rests_on"]) == {
+        "This rests on 60 answers at ε = 1, and holds if the values follow a normal distribution."
+    }
 
 
 def test_the_index_says_how_many_came_in_the_past_hour(site: Site) -> None:
