@@ -40,6 +40,10 @@ _BLOCK = 1 << 15
 _FAR = 1e100
 _LEAST = 1e-300
 """Two cuts may be so close that a tile between them has no width."""
+_EXPECTED = 2.5
+"""First tiles are small as far as this from the middle of the prior, in its spreads."""
+_ROW, _MAX_ROWS = 3.0, 16
+"""The height in log scale of further rows of small tiles, and how many there are at most."""
 _OUTER = np.array([3.0, 5.0, 10.0, 25.0, 60.0, 150.0, 690.0])
 _EXPECTATION_STEPS = 400
 """With answers at a small ε each step of expectation maximisation goes a short part of the way."""
@@ -229,18 +233,30 @@ def _tiles(
 
 
 def _first_tiles(prior: _Prior, observations: Sequence[Observations]) -> FloatArray:
-    steps = np.concatenate([np.linspace(0.0, 2.5, 16)[1:], _OUTER])
+    steps = np.concatenate([np.linspace(0.0, _EXPECTED, 16)[1:], _OUTER])
     steps = np.concatenate([-steps[::-1], [0.0], steps])
     cuts = np.concatenate([np.empty(0), *(part.edges.ravel() for part in observations)])
     asked = np.unique(prior.places(cuts[np.isfinite(cuts)]))
     asked = asked[:: -(-len(asked) // _MAX_EDGES) or 1]
     places = np.unique(np.concatenate([asked, (prior.spread * steps).clip(-700, 700)]))
-    log_scales = np.unique((prior.log_scale + prior.log_scale_spread * steps[::3]).clip(-690, 690))
+    log_scales = (prior.log_scale + prior.log_scale_spread * steps[::3]).clip(-690, 690)
+    log_scales = np.unique(np.concatenate([log_scales, _tiny_scales(prior, asked)]))
     centre = np.array([(places[1:] + places[:-1]) / 2, np.diff(places) / 2])
     other = np.array([(log_scales[1:] + log_scales[:-1]) / 2, np.diff(log_scales) / 2])
     grid = [np.broadcast_to(axis, (len(other[0]), len(centre[0]))) for axis in centre]
     across = [np.broadcast_to(axis[:, np.newaxis], (len(other[0]), len(centre[0]))) for axis in other]
     return np.stack([grid[0].ravel(), across[0].ravel(), grid[1].ravel(), across[1].ravel()], axis=1)
+
+
+def _tiny_scales(prior: _Prior, asked: FloatArray) -> FloatArray:
+    """Log scales below those that are expected, as far down as places were asked about; most often none.
+
+    Every first tile there would be far narrower than the gaps between cuts, and all that are wider overlooked.
+    """
+    expected = prior.log_scale - _EXPECTED * prior.log_scale_spread
+    least = math.log(np.abs(asked[asked != 0]).min(initial=1.0)) - _ROW
+    rows = min(math.ceil((expected - least) / _ROW), _MAX_ROWS)
+    return np.linspace(least, expected, max(rows, 0), endpoint=False)
 
 
 def _widths(prior: _Prior, tiles: FloatArray) -> FloatArray:

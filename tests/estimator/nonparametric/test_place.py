@@ -6,13 +6,15 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from dither_client import RandomizedResponse
 from dither_estimator.families import FloatArray
 from dither_estimator.likelihood.counts import Counts
+from dither_estimator.nonparametric import place
 from dither_estimator.nonparametric.deviations import BINS
 from dither_estimator.nonparametric.place import find_place
-from dither_estimator.nonparametric.support import Support
+from dither_estimator.nonparametric.support import ANYWHERE, Support
 
 AT_ZERO = Support(atoms=(0.0,))
 BEFORE_ZERO = math.nextafter(0.0, -math.inf)
@@ -65,3 +67,22 @@ def test_shares_of_an_atom_are_those_of_quadrature(below: Sequence[float], peopl
     place = find_place(counts, AT_ZERO)
     masses = place.masses(np.random.default_rng(7), place.base(), BINS, 4_000)
     assert np.quantile(masses[:, BINS], LEVELS) == pytest.approx(by_quadrature(counts), abs=0.08)
+
+
+@pytest.mark.parametrize("unit", [1e-6, 1e-9, 1e-12, 1e-30])
+def test_a_population_of_tiny_numbers_is_found(unit: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of N(u, (0.3 u)²), asked about at first at all orders of magnitude: within a tenth of u and half of the scale.
+
+    Where the only tiles of such scales are those of all down to nothing, everybody is taken to have one number.
+    """
+    far = [sign * 10.0**power for power in range(math.ceil(math.log10(unit)) + 1, 8) for sign in (-1, 1)]
+    near = (unit * np.linspace(-1.5, 3.5, 61)).tolist()
+    truth = math.e / (1 + math.e)
+    shares = {cut: stats.norm.cdf(cut, unit, 0.3 * unit) for cut in (*far, *near)}
+    lows = {cut: round(40 * (share * truth + (1 - share) * (1 - truth))) for cut, share in shares.items()}
+    counts = {RandomizedResponse((cut,), 1): np.array([low, 40 - low]) for cut, low in lows.items()}
+    location, log_scale = find_place(counts, ANYWHERE).middle
+    assert location / unit == pytest.approx(1, abs=0.1)
+    assert math.exp(log_scale) / unit == pytest.approx(0.2, rel=0.5)
+    monkeypatch.setattr(place, "_tiny_scales", lambda prior, asked: np.empty(0))
+    assert math.exp(find_place(counts, ANYWHERE).middle[1]) / unit < 0.01
