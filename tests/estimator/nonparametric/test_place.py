@@ -80,7 +80,7 @@ def test_a_population_of_tiny_numbers_is_found(unit: float, monkeypatch: pytest.
     truth = math.e / (1 + math.e)
     shares = {cut: stats.norm.cdf(cut, unit, 0.3 * unit) for cut in (*far, *near)}
     lows = {cut: round(40 * (share * truth + (1 - share) * (1 - truth))) for cut, share in shares.items()}
-    counts = {RandomizedResponse((cut,), 1): np.array([low, 40 - low]) for cut, low in lows.items()}
+    counts: Counts = {RandomizedResponse((cut,), 1): np.array([low, 40 - low]) for cut, low in lows.items()}
     location, log_scale = find_place(counts, ANYWHERE).middle
     assert location / unit == pytest.approx(1, abs=0.1)
     assert math.exp(log_scale) / unit == pytest.approx(0.2, rel=0.5)
