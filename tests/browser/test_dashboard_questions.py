@@ -61,6 +61,11 @@ def test_two_questions_are_answered_as_python_does(survey: Survey, open_page: Op
         assert (slider.get_attribute("aria-valuetext") or "").startswith(page.get_by_label("More than").input_value())
         page.get_by_role("slider", name="Share of the people in %").press("Home")
         expect(page.get_by_label("At or below it")).to_have_value("1")
+        for typed, meant in (("1,250", 1250), ("1250,5", 1250.5), ("1.250,00", 1250), ("1 250,5", 1250.5), ("−3", -3)):
+            page.get_by_label("More than").fill(typed)
+            assert numbers(page.locator("#above-said"))[1] == meant, typed
+        page.get_by_label("More than").fill("1.2.3")
+        expect(page.locator("#above-said")).to_have_text("Write a number, such as 600.")
         page.get_by_label("More than").fill("a lot")
         expect(page.locator("#above-said")).to_have_text("Write a number, such as 600.")
         assert violations(page) == []

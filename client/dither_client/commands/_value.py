@@ -106,6 +106,8 @@ def read_value(terms: Terms, text: str) -> float | str:
         names = ", ".join(some.name for some in terms.components)
         raise InvalidValue(f"the collection asks for several numbers: give --value NAME=NUMBER for each of {names}")
     value = text if terms.categories else _number(text, terms.decimals)
+    if terms.family == "bernoulli" and value not in (0, 1):
+        raise InvalidValue("the value must be 0 or 1")
     terms.price.held(value)
     return value
 

@@ -1,6 +1,6 @@
 """Save a collection's counts, answers or particles, or what they say of the population, as CSV or Parquet."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -97,24 +97,27 @@ def export(
     ]
     _check_files(tables, report, everything)
     saved: dict[str, dict[str, Any]] = {}
-    with Analyst(url, token) as analyst:
-        for name, file, save in tables:
-            if file is None:
-                continue
-            with working(f"Saving the {name}"):
-                saved[name] = {"file": str(file), "rows": save(analyst, collection, file)}
-        if report is not None:
-            with working("Saving the report"):
-                report.write_bytes(analyst.report(collection))
-                saved["report"] = {"file": str(report)}
-    if everything is not None:
-        with Admin(url, token) as admin, working("Saving everything"):
-            saved["everything"] = {"file": str(everything), "files": save_archive(admin, collection, everything)}
+    try:
+        with Analyst(url, token) as analyst:
+            for name, file, save in tables:
+                if file is None:
+                    continue
+                with working(f"Saving the {name}"):
+                    saved[name] = {"file": str(file), "rows": save(analyst, collection, file)}
+            if report is not None:
+                with working("Saving the report"):
+                    report.write_bytes(analyst.report(collection))
+                    saved["report"] = {"file": str(report)}
+        if everything is not None:
+            with Admin(url, token) as admin, working("Saving everything"):
+                saved["everything"] = {"file": str(everything), "files": save_archive(admin, collection, everything)}
+    except Exception:
+        _say(saved)  # whatever else cannot be saved, these files are there
+        raise
     if as_json:
         print_json(saved)
-        return
-    for name, one in saved.items():
-        console.print(_said(name, **one))
+    else:
+        _say(saved)
 
 
 def _check_files(tables: list[_Table], report: Path | None, everything: Path | None) -> None:
@@ -135,13 +138,18 @@ def _check_files(tables: list[_Table], report: Path | None, everything: Path | N
         fail(f"{report.name} must end in .html: the report is a page, which a browser prints or saves as PDF", 2)
 
 
+def _say(saved: Mapping[str, Mapping[str, Any]]) -> None:
+    for name, one in saved.items():
+        console.print(_said(name, **one))
+
+
 def _said(name: str, file: str, rows: int = 0, files: int = 0) -> str:
     """What was saved, as a sentence."""
     if name == "report":
         return f"The report is in {file}."
     if name == "everything":
         return f"{files} files are in {file}, and are as its manifest says."
-    return f"{rows:,} rows are in {file}."
+    return f"{rows:,} row{' is' if rows == 1 else 's are'} in {file}."
 
 
 def _export_counts(analyst: Analyst, collection: str, file: Path) -> int:

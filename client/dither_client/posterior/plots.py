@@ -3,14 +3,14 @@
 from collections.abc import Mapping, Sequence
 from datetime import date
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure, SubFigure
 from matplotlib.ticker import LogLocator, NullFormatter, PercentFormatter, StrMethodFormatter
 
 from dither_client.posterior.forest_plot import forest_height, show_forest, show_shares_by_group
-from dither_client.posterior.sentences import title_with_unit
+from dither_client.posterior.sentences import title_with_unit, whole_numbers
 from dither_client.posterior.style import BLUE, INK, ORANGE, footed, plain, styled, titled
 from dither_client.posterior.wire import (
     QUANTILES,
@@ -209,9 +209,11 @@ def _show_parameter(
 
 def _show_distribution(axes: Axes, distribution: DistributionSummary, title: str) -> None:
     x, cdf = distribution.x, distribution.cdf
-    axes.fill_between(x, cdf.q05, cdf.q95, color=BLUE, alpha=0.18, linewidth=0, label="90% band")
-    axes.fill_between(x, cdf.q25, cdf.q75, color=BLUE, alpha=0.3, linewidth=0, label="50% band")
-    axes.plot(x, cdf.q50, color=BLUE, label="median")
+    stepwise = whole_numbers(distribution)
+    for low, high, alpha, name in ((cdf.q05, cdf.q95, 0.18, "90% band"), (cdf.q25, cdf.q75, 0.3, "50% band")):
+        step: Literal["post"] | None = "post" if stepwise else None
+        axes.fill_between(x, low, high, step=step, color=BLUE, alpha=alpha, linewidth=0, label=name)
+    axes.plot(x, cdf.q50, drawstyle="steps-post" if stepwise else "default", color=BLUE, label="median")
     inside = [point for point, share in zip(x, cdf.q50, strict=True) if _SHOWN[0] <= share <= _SHOWN[1]]
     axes.set(xlim=(inside[0], inside[-1]) if len(inside) > 1 else None, ylim=(0, 1))
     if len(inside) > 1 and inside[-1] > _STEEP * inside[0] > 0:

@@ -168,8 +168,9 @@ def check_turn(panel: Panel, turns: Sequence[int], clock: Clock) -> int:
     later = [turn for turn in turns if turn > now]
     if not later:
         raise NotYourTurn("you have had all your turns in this panel", None)
+    preposition = "on" if panel.period.name == "day" else "in"
     raise NotYourTurn(
-        f"this is not your turn, and nothing was sent: the next one is in {panel.written(later[0])}",
+        f"this is not your turn, and nothing was sent: the next one is {preposition} {panel.written(later[0])}",
         panel.period.label(later[0]),
     )
 

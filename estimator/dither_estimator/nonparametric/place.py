@@ -42,6 +42,8 @@ _LEAST = 1e-300
 """Two cuts may be so close that a tile between them has no width."""
 _EXPECTED = 2.5
 """First tiles are small as far as this from the middle of the prior, in its spreads."""
+_NEAR = 0.1
+"""The share of places asked about that show numbers to be tiny."""
 _ROW, _MAX_ROWS = 3.0, 16
 """The height in log scale of further rows of small tiles, and how many there are at most."""
 _OUTER = np.array([3.0, 5.0, 10.0, 25.0, 60.0, 150.0, 690.0])
@@ -249,14 +251,16 @@ def _first_tiles(prior: _Prior, observations: Sequence[Observations]) -> FloatAr
 
 
 def _tiny_scales(prior: _Prior, asked: FloatArray) -> FloatArray:
-    """Log scales below those that are expected, as far down as places were asked about; most often none.
+    """Log scales far below those that are expected, down to where many places were asked about; most often none.
 
     Every first tile there would be far narrower than the gaps between cuts, and all that are wider overlooked.
     """
     expected = prior.log_scale - _EXPECTED * prior.log_scale_spread
-    least = math.log(np.abs(asked[asked != 0]).min(initial=1.0)) - _ROW
-    rows = min(math.ceil((expected - least) / _ROW), _MAX_ROWS)
-    return np.linspace(least, expected, max(rows, 0), endpoint=False)
+    distances = prior.unit * np.abs(asked)  # of places so close to the centre, as locations
+    near = math.log(max(float(np.quantile(distances, _NEAR)), _LEAST)) if len(asked) else math.inf
+    if near > expected - _ROW:
+        return np.empty(0)
+    return np.linspace(near - _ROW, expected, min(math.ceil((expected - near) / _ROW), _MAX_ROWS), endpoint=False)
 
 
 def _widths(prior: _Prior, tiles: FloatArray) -> FloatArray:

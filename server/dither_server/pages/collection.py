@@ -176,8 +176,10 @@ async def show_precision(request: Request, collection: CollectionOf, service: Se
     """How many more answers each of several precisions takes. Raises `NotFound` if there is no plan."""
     await run_in_threadpool(check_reader, request, collection)
     posterior = (await service.learners.published(collection)).posterior
+    plans = request.app.state.plans
     try:
-        return JSONResponse(await service.compute(request.app.state.plans.more_answers, collection, posterior))
+        async with plans.turn:
+            return JSONResponse(await service.compute(plans.more_answers, collection, posterior))
     except DesignError as error:
         raise NotFound(f"There is no plan for this collection: {error}.") from None
 

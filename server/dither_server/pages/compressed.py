@@ -15,7 +15,7 @@ def static_response(
     """A reply with this content, in which nothing may be secret or come from the request."""
     given = headers or {}
     sent = {**given, "vary": ", ".join(filter(None, (given.get("vary"), "Accept-Encoding")))}
-    if "gzip" in request.headers.get("accept-encoding", ""):
+    if _takes_gzip(request.headers.get("accept-encoding", "")):
         content, sent["content-encoding"] = _compressed(content), "gzip"
     return Response(content, headers=sent, media_type=media_type)
 
@@ -23,3 +23,12 @@ def static_response(
 @lru_cache(maxsize=256)
 def _compressed(content: bytes) -> bytes:
     return gzip.compress(content, mtime=0)
+
+
+def _takes_gzip(accepted: str) -> bool:
+    """Whether a list of encodings, as in `Accept-Encoding`, has gzip with a weight above 0."""
+    for each in accepted.split(","):
+        name, _, weight = each.replace(" ", "").lower().partition(";q=")
+        if name == "gzip":
+            return weight.strip("0.") != "" or not weight
+    return False

@@ -20,10 +20,17 @@ def check_origin(request: Request) -> None:
     """
     site = request.headers.get("sec-fetch-site")
     if site is None:
-        origin = request.headers.get("origin", "")
-        site = "same-origin" if urlsplit(origin).netloc == request.headers.get("host", "") else "other"
+        site = "same-origin" if _host(request.headers.get("origin", "")) == request.headers.get("host", "") else "other"
     if site != "same-origin":
         raise Forbidden("Forms are accepted only from this server's own pages: open the page and send it from there.")
+
+
+def _host(origin: str) -> str | None:
+    """The host and port of an origin; None for what is none."""
+    try:
+        return urlsplit(origin).netloc
+    except ValueError:
+        return None
 
 
 async def read_form(request: Request, limit: int = MAX_BODY) -> dict[str, str]:

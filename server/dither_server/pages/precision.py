@@ -1,7 +1,7 @@
 """How many more answers a precision takes, for the slider on a collection's page."""
 
+import asyncio
 import math
-import threading
 from typing import Any
 
 from dither_client.posterior.wire import PosteriorReply
@@ -19,10 +19,13 @@ _MAX_PLANS = 1_000
 
 
 class Plans:
-    """The plans of collections, each kept until its answers have grown by a tenth. Thread-safe."""
+    """The plans of collections, each kept until its answers have grown by a tenth. For whoever has the `turn`.
+
+    A design keeps a core busy for seconds, so there is one at a time, and others wait for it in no thread.
+    """
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
+        self.turn = asyncio.Lock()
         self._known: dict[tuple[int, int], Precision] = {}
 
     def more_answers(self, collection: Collection, posterior: PosteriorReply) -> dict[str, Any]:
@@ -36,14 +39,13 @@ class Plans:
 
     def _plan(self, collection: Collection, posterior: PosteriorReply) -> Precision:
         key = (collection.number, int(math.log(posterior.answers + 1, _REPLAN_GROWTH)))
-        with self._lock:  # one at a time: a design keeps a core busy for a moment
-            plan = self._known.get(key)
-            if plan is None:
-                theta = [summary.mean for summary in posterior.posterior.values()]
-                plan = precision_of_answers(collection.specification, theta)
-                if len(self._known) >= _MAX_PLANS:
-                    self._known.clear()
-                self._known[key] = plan
+        plan = self._known.get(key)
+        if plan is None:
+            theta = [summary.mean for summary in posterior.posterior.values()]
+            plan = precision_of_answers(collection.specification, theta)
+            if len(self._known) >= _MAX_PLANS:
+                self._known.clear()
+            self._known[key] = plan
         return plan
 
 

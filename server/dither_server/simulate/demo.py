@@ -6,6 +6,7 @@ The wages are Bierens and Ginther's extract of the Current Population Survey of 
 
 import secrets
 import sys
+import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
@@ -46,6 +47,8 @@ FAMILY: Mapping[str, Any] = {"family": "normal", "transform": "log", "range": [1
 _CONCURRENCY = 64
 _ONE_BY_ONE = 200
 """Respondents who come one by one at first, as when a collection opens, so that the picture begins at few answers."""
+_HISTORY_PATIENCE, _HISTORY_PAUSE = 20.0, 0.5
+"""Seconds for which the history may be on its way, and between looks at whether it still grows."""
 _PICTURE = "dither-demo.png"
 _OWN_FILES = ("dither.sqlite*", "server.log", _PICTURE)
 _PREFERRED_PORT = 8000
@@ -179,7 +182,7 @@ def _ask(server: ServerProcess, wages: FloatArray) -> _Findings:
         return _Findings(
             collection=collection,
             outcome=outcome,
-            history=analyst.history(collection),
+            history=_whole_history(analyst, collection, outcome.posterior.answers),
             wages=wages,
             family=_read_with_family(counts),
             fit=best_fit(families["normal"], raw, wages, {query: int(row.sum()) for query, row in counts.items()}),
@@ -187,6 +190,17 @@ def _ask(server: ServerProcess, wages: FloatArray) -> _Findings:
             rows=sum(1 for _ in analyst.answers(collection)),
             counted=sum(sum(q.counts or ()) for q in questions),
         )
+
+
+def _whole_history(analyst: Analyst, collection: str, answers: int) -> list[dict[str, Any]]:
+    """The history up to now: the server computes what it owes of a burst when that is over."""
+    until, rows = time.monotonic() + _HISTORY_PATIENCE, analyst.history(collection)
+    while time.monotonic() < until:
+        time.sleep(_HISTORY_PAUSE)
+        before, rows = rows, analyst.history(collection)
+        if len(rows) == len(before) and rows and rows[-1]["answers"] >= answers / 2:
+            break
+    return rows
 
 
 def _of_logarithms(counts: Counts) -> Counts:

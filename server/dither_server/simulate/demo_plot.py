@@ -17,6 +17,7 @@ __all__ = ["plot_wages"]
 
 _TRACED = {"0.9": "9 in 10", "0.5": "half", "0.1": "1 in 10"}
 """Quantiles, and who has that or less."""
+_BEYOND = 1e3
 _COUNT = FuncFormatter(lambda value, _: f"{value:,.0f}")
 
 
@@ -34,21 +35,25 @@ def plot_wages(
     for axes in (left, right):
         styled(axes)
     present = {f"quantile_{level}": summary for level, summary in to_json(posterior.quantiles).items()}
-    _traces(left, [*history, {"answers": posterior.answers, "posterior": present}], wages)
-    left.set_ylim(low / 2, 2 * high)
+    shown = low / 2, 2 * high
+    _traces(left, [*history, {"answers": posterior.answers, "posterior": present}], wages, shown)
+    left.set_ylim(shown)
     _distribution(right, posterior, wages)
     right.set_xlim(0, high)
     figure.legend(*right.get_legend_handles_labels(), loc="outside lower left", frameon=False, fontsize=9, ncols=3)
     figure.savefig(path)
 
 
-def _traces(axes: Axes, rows: Sequence[Mapping[str, Any]], wages: FloatArray) -> None:
+def _traces(axes: Axes, rows: Sequence[Mapping[str, Any]], wages: FloatArray, shown: tuple[float, float]) -> None:
+    """`shown` are the ends of the axis; what lies far beyond is drawn a little beyond."""
+    nearest = shown[0] / _BEYOND, shown[1] * _BEYOND
     names = {f"quantile_{level}" for level in _TRACED}
     rows = [row for row in rows if names <= row["posterior"].keys()]  # at first a quantile may be too large for a float
     answers = [row["answers"] for row in rows]
     for level, words in _TRACED.items():
         low, median, high = (
-            [row["posterior"][f"quantile_{level}"][key] for row in rows] for key in ("q05", "q50", "q95")
+            np.clip([row["posterior"][f"quantile_{level}"][key] for row in rows], *nearest)
+            for key in ("q05", "q50", "q95")
         )
         truth = float(np.quantile(wages, float(level), method="inverted_cdf"))
         axes.fill_between(answers, low, high, color=BLUE, alpha=0.22, linewidth=0)

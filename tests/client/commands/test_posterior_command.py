@@ -132,6 +132,9 @@ def test_what_has_no_distribution_exports_none(dither: Dither, tmp_path: Path) -
     refused = dither("export", "laplace", "--distribution", tmp_path / "x.csv")
     assert refused.status == 1
     assert "the posterior has no distribution" in refused.one_sentence()
+    refused = dither("export", "laplace", "--counts", tmp_path / "c.csv", "--distribution", tmp_path / "x.csv")
+    assert refused.status == 1
+    assert f"8 rows are in {tmp_path / 'c.csv'}." in refused.err, "what was saved before is said"
 
 
 def test_a_posterior_of_several_epsilons(server: FakeServer, dither: Dither) -> None:

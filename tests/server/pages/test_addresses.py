@@ -42,3 +42,10 @@ def test_with_such_a_host_no_invitations_are_made(site: Site) -> None:
     assert "0 created" in site.client.get(path).text
     send_form(site, f"{path}/invitations", {"count": "2"})
     assert "2 created" in site.client.get(path).text
+
+
+@pytest.mark.parametrize("origin", ["http://[", "http://]", "null", "http://other.example", "//", ""])
+@pytest.mark.parametrize("path", ["/sign-in", "/sign-out"])
+def test_an_origin_that_is_not_this_server_is_refused(site: Site, origin: str, path: str) -> None:
+    refused = site.client.post(path, headers={"origin": origin})
+    assert problem(refused) == (403, "forbidden")

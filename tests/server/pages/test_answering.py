@@ -138,6 +138,9 @@ def test_files_are_compressed_for_whoever_takes_it(site: Site) -> None:
         assert small.headers["content-encoding"] == "gzip"
         assert plain.headers["vary"] == small.headers["vary"] == "Accept-Encoding"
         assert small.content == plain.content
+        for weight, taken in (("gzip;q=0", False), ("br, gzip; q=0.0", False), ("br;q=1, gzip;q=0.5", True)):
+            known = site.client.get(path, headers={"accept-encoding": weight}).headers
+            assert ("content-encoding" in known) is taken, weight
 
 
 def test_the_page_says_the_cap_of_the_ledgers() -> None:

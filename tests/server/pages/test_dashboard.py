@@ -5,6 +5,8 @@ import io
 import json
 import math
 import re
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any
 from urllib.parse import urljoin
@@ -24,6 +26,7 @@ from dither_server.pages.precision import Plans
 from dither_server.pages.qr import qr_svg
 from dither_server.pages.rendering import STATIC, asset
 from dither_server.pages.sentences import find
+from testing.servers.defaults import ADMIN
 from testing.servers.pages import send_form, sign_in
 from testing.servers.site import START, Site, problem
 
@@ -135,6 +138,29 @@ def test_more_precision_takes_more_answers(site: Site) -> None:
         assert steps["more"][0] == 0
         assert steps["more"] == sorted(steps["more"])
         assert steps["more"][-1] > 0
+
+
+def test_others_are_served_while_plans_are_made(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    """More plans than threads for long reads are asked for, and the first takes as long as it likes."""
+    sign_in(site)
+    collection, goes_on, begun = answered(site), threading.Event(), threading.Semaphore(0)
+
+    def plan(*_: object) -> dict[str, Any]:
+        begun.release()
+        assert goes_on.wait(60)
+        return {}
+
+    monkeypatch.setattr(Plans, "more_answers", plan)
+    path = f"/collections/{collection}/precision.json"
+    with ThreadPoolExecutor(8) as visitors:
+        plans = [visitors.submit(site.client.get, path) for _ in range(8)]
+        try:
+            assert begun.acquire(timeout=60)
+            assert site.client.get(f"/v1/collections/{collection}/queries", headers=ADMIN).status_code == 200
+            assert not any(each.done() for each in plans)
+        finally:
+            goes_on.set()
+        assert [each.result().status_code for each in plans] == [200] * 8
 
 
 def test_in_the_end_the_variance_falls_as_one_over_the_answers(site: Site) -> None:

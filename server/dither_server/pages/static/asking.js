@@ -23,8 +23,16 @@ const ORDERS = 6; // what is smaller than the largest value by more orders of ma
 const MOST_DIGITS = 12; // the most decimals of a value
 const TAIL = 1.5; // where a share or what is left of it is below so many %, it gets two decimals
 
-/** @param {string} text */
-const number = (text) => (text.trim() ? Number(text.replaceAll(/[\s,']/g, "").replace("−", "-")) : NaN);
+const GROUPED = /^-?\d{1,3}([ ,'])\d{3}(\1\d{3})*(\.\d*)?$/; // as this page writes numbers
+const WITH_COMMA = /^-?(\d{1,3}([ .'])\d{3}(\2\d{3})*|\d*),\d*$/; // a decimal comma
+
+/** @type {(text: string) => number} NaN for what is no number */
+function number(text) {
+  const typed = text.trim().replaceAll(/\s/g, " ").replaceAll("’", "'").replace("−", "-");
+  if (GROUPED.test(typed)) return Number(typed.replaceAll(/[ ,']/g, ""));
+  if (WITH_COMMA.test(typed)) return Number(typed.replaceAll(/[ .']/g, "").replace(",", "."));
+  return typed ? Number(typed) : NaN;
+}
 
 /** @param {number} share */
 const percent = (share) => {
