@@ -238,3 +238,15 @@ def test_without_answers_there_is_no_picture_and_a_burst_brings_it(survey: Surve
     survey.arrive(empty, 400, lambda rng: held(rng)[:2])
     expect(page.locator("#regression canvas")).to_be_visible()
     expect(page.locator("#together")).to_contain_text("The correlation of “wage” and “age” is")
+
+
+def test_long_names_of_numbers_fit(survey: Survey, open_page: OpenPage) -> None:
+    names = ("age_of_the_person_who_answers_today", "hours_of_the_person_who_answers_today")
+    asked = [{"name": name, "family": "normal", "range": [15, 90]} for name in names]
+    plain = dict.fromkeys(("family", "transform", "range"))
+    collection = survey.create(**plain, components=asked, epsilon=8, visibility="public")
+    survey.arrive(collection, 400, lambda rng: (rng.gauss(45, 12), rng.gauss(38, 6)))
+    page = open_page(viewport={"width": 360, "height": 800})
+    page.goto(f"{survey.url}/collections/{collection}")
+    expect(page.locator("#regression canvas")).to_be_visible()
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")

@@ -248,7 +248,8 @@ def citation(specification: Specification, terms: Mapping[str, Any], posterior: 
 
 def _answers_and_members(posterior: PosteriorReply) -> str:
     members = f"noisy counts of {posterior.members:,} members of institutions" if posterior.members else ""
-    answers = f"{posterior.answers:,} answers" if posterior.answers or not members else ""
+    plural = "" if posterior.answers == 1 else "s"
+    answers = f"{posterior.answers:,} answer{plural}" if posterior.answers or not members else ""
     return " and ".join(filter(None, (answers, members)))
 
 
