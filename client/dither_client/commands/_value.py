@@ -18,6 +18,7 @@ from dither_client.errors import InvalidGroup, InvalidValue
 from dither_client.mechanisms.components import Component
 from dither_client.mechanisms.groups import Groups
 from dither_client.mechanisms.price import Value
+from dither_client.posterior.names import is_yes_or_no
 from dither_client.protocol.messages import Terms
 from dither_client.tables.values import is_number
 from dither_client.typed_numbers import check_decimals, read_typed
@@ -106,7 +107,7 @@ def read_value(terms: Terms, text: str) -> float | str:
         names = ", ".join(some.name for some in terms.components)
         raise InvalidValue(f"the collection asks for several numbers: give --value NAME=NUMBER for each of {names}")
     value = text if terms.categories else _number(text, terms.decimals)
-    if terms.family == "bernoulli" and value not in (0, 1):
+    if is_yes_or_no(terms.family) and value not in (0, 1):
         raise InvalidValue("the value must be 0 or 1")
     terms.price.held(value)
     return value

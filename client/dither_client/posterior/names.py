@@ -18,6 +18,7 @@ __all__ = [
     "assumption",
     "distribution_name",
     "has_log_median",
+    "is_yes_or_no",
     "mechanism_name",
     "moment",
     "number_name",
@@ -75,6 +76,11 @@ def mechanism_name(mechanism: str) -> str:
 def has_log_median(family: str, transform: str) -> bool:
     """Whether the family's `mu` is the logarithm of the population's median."""
     return transform == "log" and family.partition(":")[0] in _SYMMETRIC
+
+
+def is_yes_or_no(family: str) -> bool:
+    """Whether people have 0 or 1."""
+    return family == "bernoulli"
 
 
 def number_name(name: str) -> str:

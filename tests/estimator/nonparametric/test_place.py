@@ -71,7 +71,7 @@ def test_shares_of_an_atom_are_those_of_quadrature(below: Sequence[float], peopl
 
 @pytest.mark.parametrize("unit", [1e-6, 1e-9, 1e-12, 1e-30])
 def test_a_population_of_tiny_numbers_is_found(unit: float, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of N(u, (0.3 u)²), asked about at first at all orders of magnitude: within a tenth of u and half of the scale.
+    """People are N(u, (0.3 u)²), and are asked at all orders of magnitude: within a tenth of u and half of the scale.
 
     Where the only tiles of such scales are those of all down to nothing, everybody is taken to have one number.
     """
