@@ -7,9 +7,19 @@ import httpx2
 from testing.servers.defaults import ADMIN_TOKEN
 from testing.servers.site import Site
 
-__all__ = ["send_form", "sign_in"]
+__all__ = ["answered", "send_form", "sign_in"]
 
 SAME = {"Sec-Fetch-Site": "same-origin"}
+
+
+def answered(site: Site, count: int = 60, **fields: Any) -> str:
+    """A collection that has learnt so many answers, one a second."""
+    collection = site.create(**fields)
+    for _ in range(0, count, 20):
+        site.batch(collection, *((ticket, i % 2) for i, ticket in enumerate(site.tickets(collection, 20))))
+        site.clock.now += 20
+    site.learnt(collection, count)
+    return collection
 
 
 def send_form(site: Site, path: str, fields: dict[str, Any], headers: dict[str, str] | None = None) -> httpx2.Response:

@@ -182,7 +182,7 @@ def line(posterior: Posterior, state: str, unit: str = "", decimals: int | None 
         told = ", ".join(f"{printable(name)} {row.middle}{of} ({row.low} to {row.high})" for name, row in shown.items())
     else:
         told = ", ".join(f"{printable(name)} {row.middle} ± {row.sd}" for name, row in shown.items())
-    if posterior.components:
+    if shown and posterior.components:
         told += ", if they go together as normal numbers do"
     elif shown and posterior.family and (assumed := assumption(posterior.family, posterior.transform)):
         told += f", if {assumed}"

@@ -38,6 +38,8 @@ _SHOWN = 0.005, 0.995
 """The shares of the population between which its distribution is shown: tails would leave no room for the rest."""
 _STEEP = 20.0
 """Values that differ by more than this factor are on a logarithmic axis."""
+_VALUES = StrMethodFormatter("{x:,.10g}")
+"""Values on an axis are written as in sentences."""
 _FEW_DECADES = 200.0
 """Where they differ by less than this, 2 and 5 have labels, too."""
 
@@ -145,7 +147,7 @@ def _plot_shares(title: str, categories: Mapping[str, ParameterSummary]) -> Figu
     axes.barh(places, medians, xerr=(below, above), color=BLUE, alpha=0.7, ecolor=INK)
     axes.set_yticks(places, [plain(name) for name in categories])
     axes.invert_yaxis()
-    axes.set(xlabel="share of the people, with its 90% interval", xlim=(0, None))
+    axes.set(xlabel="share of the people,\nwith its 90% interval", xlim=(0, None))
     return figure
 
 
@@ -188,6 +190,8 @@ def _show_regression(axes: Axes, target: str, given: str, found: Regression) -> 
     for edge in (found.q50.q05, found.q50.q95):
         axes.plot(found.x, edge, color=ORANGE, linewidth=1, linestyle="--")
     axes.plot([], [], color=ORANGE, linewidth=1, linestyle="--", label="its 90% interval")
+    for axis in (axes.xaxis, axes.yaxis):
+        axis.set_major_formatter(_VALUES)
     axes.set(xlabel=given, ylabel=target)
     axes.legend(fontsize="small", frameon=False)
 
@@ -220,7 +224,7 @@ def _show_distribution(axes: Axes, distribution: DistributionSummary, title: str
         axes.set_xscale("log")
         axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5) if inside[-1] < _FEW_DECADES * inside[0] else (1,)))
         axes.xaxis.set_minor_formatter(NullFormatter())
-    axes.xaxis.set_major_formatter(StrMethodFormatter("{x:,.10g}"))
+    axes.xaxis.set_major_formatter(_VALUES)
     axes.yaxis.set_major_formatter(PercentFormatter(1.0))
     axes.set(xlabel=title, ylabel="share of the people at or below")
     axes.legend(fontsize="small", frameon=False)

@@ -33,6 +33,7 @@ def test_what_is_no_value(server: FakeServer, answer: Answer, ledger: Path, valu
         ({"maximum": 100}, "31415", "the value must be at most 100 here"),
         ({"decimals": 2}, "0.31415", "the value must have at most 2 decimals"),
         ({"decimals": 0}, "31415.5", "the value must be a whole number"),
+        ({"family": "bernoulli"}, "31415", "the value must be 0 or 1"),
         ({}, "314,159", "can be read in two ways: write it without a mark between thousands"),
     ],
 )

@@ -1,7 +1,6 @@
 """The numbers and the words of the collection's page: they are the API's."""
 
 import hashlib
-import io
 import json
 import math
 import re
@@ -12,12 +11,10 @@ from typing import Any
 from urllib.parse import urljoin
 
 import numpy as np
-import pandas as pd
 import pytest
 
 from dither_client import RandomizedResponse, parse_query
 from dither_client.posterior.wire import FamilyEvidence, Misfit, MisfitLook, ParameterSummary, PosteriorReply, from_json
-from dither_client.tables.counts import COUNT_COLUMNS
 from dither_server.api.messages.examples import POSTERIOR
 from dither_server.database.reads import HistoryRow
 from dither_server.pages import views
@@ -27,20 +24,10 @@ from dither_server.pages.qr import qr_svg
 from dither_server.pages.rendering import STATIC, asset
 from dither_server.pages.sentences import find
 from testing.servers.defaults import ADMIN
-from testing.servers.pages import send_form, sign_in
+from testing.servers.pages import answered, send_form, sign_in
 from testing.servers.site import START, Site, problem
 
 SECOND = 1000
-
-
-def answered(site: Site, count: int = 60, **fields: Any) -> str:
-    """A collection that has learnt so many answers, one a second."""
-    collection = site.create(**fields)
-    for _ in range(0, count, 20):
-        site.batch(collection, *((ticket, i % 2) for i, ticket in enumerate(site.tickets(collection, 20))))
-        site.clock.now += 20
-    site.learnt(collection, count)
-    return collection
 
 
 def fetch(site: Site, collection: str, name: str) -> Any:
@@ -308,50 +295,6 @@ def test_the_terms_are_those_that_respondents_read(site: Site) -> None:
     assert "it is at most 7.39 times as likely for you as for anyone else" in page
     assert "Answers are counted and then dropped." in page
     assert "of the questions checks whether the family fits" in page
-
-
-def test_what_is_saved_is_the_count_table_and_the_history(site: Site) -> None:
-    sign_in(site)
-    collection = answered(site)
-    path = f"/collections/{collection}/export"
-    as_csv = site.client.get(f"{path}/counts.csv")
-    assert as_csv.headers["content-disposition"] == f'attachment; filename="{collection}-counts.csv"'
-    table = pd.read_csv(io.BytesIO(as_csv.content))
-    assert tuple(table.columns) == COUNT_COLUMNS
-    assert table["count"].sum() == 60
-    same = pd.read_parquet(io.BytesIO(site.client.get(f"{path}/counts.parquet").content))
-    assert same["count"].tolist() == table["count"].tolist()
-    rows = pd.read_csv(io.BytesIO(site.client.get(f"{path}/history.csv").content))
-    history = site.client.get(f"/v1/collections/{collection}/posterior/history").json()["history"]
-    assert rows["answers"].tolist() == [item["answers"] for item in history]
-    assert rows["mu_q95"].tolist() == [item["posterior"]["mu"]["q95"] for item in history]
-    assert site.client.get(f"{path}/answers.csv").status_code == 422
-
-
-def test_the_history_of_logarithms_is_that_of_the_median(site: Site) -> None:
-    sign_in(site)
-    collection = answered(site, transform="log", range=[1, 1000])
-    rows = pd.read_csv(io.BytesIO(site.client.get(f"/collections/{collection}/export/history.csv").content))
-    assert list(rows) == [
-        "answers",
-        "at",
-        "ess",
-        *(f"quantile_0.5_q{level}" for level in ("05", "25", "50", "75", "95")),
-    ]
-    history = site.client.get(f"/v1/collections/{collection}/posterior/history").json()["history"]
-    logarithms = np.array([item["posterior"]["mu"]["q25"] for item in history])
-    told = np.where(logarithms < 700, np.exp(np.minimum(logarithms, 700)), np.nan)  # what floating point cannot hold
-    assert rows["quantile_0.5_q25"].to_numpy() == pytest.approx(told, nan_ok=True)
-
-
-def test_the_population_is_downloaded_with_its_unit_and_what_it_rests_on(site: Site) -> None:
-    sign_in(site)
-    collection = answered(site, unit="€")
-    rows = pd.read_csv(io.BytesIO(site.client.get(f"/collections/{collection}/export/population.csv").content))
-    assert set(rows["unit"]) == {"€"}
-    assert set(rows["rests_on"]) == {
-        "This rests on 60 answers at ε = 1, and holds if the values follow a normal distribution."
-    }
 
 
 def test_the_index_says_how_many_came_in_the_past_hour(site: Site) -> None:
