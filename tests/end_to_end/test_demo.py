@@ -3,10 +3,8 @@
 import math
 import re
 import socket
-import sqlite3
 import subprocess
 import sys
-from contextlib import closing
 from pathlib import Path
 
 import numpy as np
@@ -53,10 +51,6 @@ def test_the_demonstration_finds_the_truth_and_draws_it(tmp_path: Path) -> None:
     assert height > 600
     assert width > 1200
     assert (tmp_path / "mine.txt").exists()
-    with closing(sqlite3.connect(tmp_path / "dither.sqlite")) as database:  # what the picture was drawn from
-        [(rows, latest)] = database.execute("SELECT count(*), max(answers) FROM history").fetchall()
-    assert rows > 20
-    assert latest > 1_500
 
 
 def test_a_port_in_use_ends_it_in_a_sentence(tmp_path: Path) -> None:
