@@ -35,10 +35,11 @@ def add_routes(app: FastAPI) -> None:
 
 async def download_archive(request: Request, collection: CollectionOf, service: ServiceOf) -> StreamingResponse:
     """Sends everything about a collection as a ZIP file, while it is made."""
-    published = await service.described(collection)
+    published = await service.learners.published(collection)
+    described = await service.compute(lambda: published.described)  # of the last answer, too
     await run_in_threadpool(service.store.total, collection.number)  # without a database, refused before it begins
     await done(request, "collection exported", collection=collection.id)
     name = f'attachment; filename="{collection.id}.zip"'
     return StreamingResponse(
-        archive(service, collection, published.described), media_type=_ZIP, headers={"Content-Disposition": name}
+        archive(service, collection, described), media_type=_ZIP, headers={"Content-Disposition": name}
     )

@@ -120,7 +120,7 @@ def _events_reply() -> dict[str, Any]:
 async def show_posterior(request: Request, collection: CollectionOf, service: ServiceOf) -> Response:
     """Shows the posterior of all answers learnt so far, which may lag milliseconds behind the answers stored."""
     await run_in_threadpool(check_reader, request, collection)
-    return Response((await service.described(collection)).reply, media_type="application/json")
+    return Response((await service.descriptions.of(collection)).reply, media_type="application/json")
 
 
 async def show_history(request: Request, collection: CollectionOf, service: ServiceOf) -> Response:
@@ -154,9 +154,11 @@ async def show_particles(
     await run_in_threadpool(check_reader, request, collection)
     if group is not None:
         collection.group_number(group)
-        return await service.compute(lambda: _particles(*service.learners.snapshots.of_group(collection, group)))
-    found = await service.learners.particles(collection)
-    return await service.compute(lambda: _particles(found.names, found.values, found.weights))
+        drawn = await service.compute(service.learners.snapshots.of_group, collection, group)
+    else:
+        found = await service.learners.particles(collection)
+        drawn = await service.compute(lambda: (found.names, found.values, found.weights))
+    return StreamingResponse(_particles(service, *drawn), media_type="application/json")
 
 
 async def stream_posterior(request: Request, collection: CollectionOf, service: ServiceOf) -> StreamingResponse:
@@ -270,7 +272,7 @@ def _answers(
 async def show_quality(request: Request, collection: CollectionOf, service: ServiceOf) -> Response:
     """Shows refused answers by cause, completion by question, each gateway's share, and warnings."""
     await run_in_threadpool(check_analyst, request, collection)
-    posterior = (await service.described(collection)).described
+    posterior = (await service.descriptions.of(collection)).described
     return await service.compute(lambda: JSONResponse(quality(service.store, collection, posterior, service.clock())))
 
 
@@ -280,17 +282,20 @@ def _parts(collection: Collection, group: int, period: int) -> dict[str, str]:
     return {name: label for name, label in labels.items() if label is not None}
 
 
-def _particles(names: Sequence[str], theta: NDArray[np.float64], weights: NDArray[np.float64]) -> Response:
-    """The reply, serialised piece by piece: a list of a million particles would keep all other threads waiting."""
-    body = f'{{"parameters":{json.dumps(names)},"particles":[{_elements(theta)}],"weights":[{_elements(weights)}]}}'
-    return Response(body, media_type="application/json")
+async def _particles(
+    service: Service, names: Sequence[str], theta: NDArray[np.float64], weights: NDArray[np.float64]
+) -> AsyncIterator[str]:
+    """The reply, written as fast as it is read: that of a million particles has tens of megabytes."""
+    yield f'{{"parameters":{json.dumps(names)},"particles":['
+    for array, after in ((theta, '],"weights":['), (weights, "]}")):
+        for start in range(0, len(array), _PARTICLES_PER_PIECE):
+            piece = await service.compute(_elements, array[start : start + _PARTICLES_PER_PIECE])
+            yield f",{piece}" if start else piece
+        yield after
 
 
 def _elements(array: NDArray[np.float64]) -> str:
-    pieces = (
-        array[start : start + _PARTICLES_PER_PIECE].tolist() for start in range(0, len(array), _PARTICLES_PER_PIECE)
-    )
-    return ",".join(json.dumps(piece, allow_nan=False, separators=(",", ":"))[1:-1] for piece in pieces)
+    return json.dumps(array.tolist(), allow_nan=False, separators=(",", ":"))[1:-1]
 
 
 def _cursor(after: str | None) -> bytes:
@@ -304,13 +309,13 @@ async def _events(request: Request, collection: Collection, service: Service) ->
     sent, said = None, None
     silent = 0.0
     while said != "closed" and not service.stopping.is_set() and not service.collections.deleted(collection):
-        published = await service.learners.published(collection)
+        described = await service.descriptions.of(collection)
         state = service.collections.state(collection)
-        if published is not sent:
-            sent, silent = await service.described(collection), 0.0
-            for piece in _event("posterior", sent.reply):
+        if described is not sent:
+            sent, silent = described, 0.0
+            for piece in _event("posterior", described.reply):
                 yield piece
-        elif state != said and (state != "closed" or await run_in_threadpool(_learnt, service, published, collection)):
+        elif state != said and (state != "closed" or await run_in_threadpool(_learnt, service, described, collection)):
             said, silent = state, 0.0
             for piece in _event("state", json.dumps({"state": state}, separators=(",", ":")).encode()):
                 yield piece

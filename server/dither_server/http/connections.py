@@ -11,7 +11,7 @@ import resource
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from itertools import chain
-from typing import NoReturn, cast
+from typing import Any, NoReturn, cast
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
@@ -27,6 +27,7 @@ __all__ = [
     "MAX_CONNECTIONS",
     "MAX_HEAD",
     "MAX_HEADERS",
+    "MAX_PIPELINED",
     "MAX_SEMICOLONS",
     "SPARE_CONNECTIONS",
     "STALL_SECONDS",
@@ -48,6 +49,8 @@ MAX_HEADERS = 100
 """Headers in a request: browsers behind several proxies send about thirty."""
 MAX_SEMICOLONS = 256
 """Semicolons in the headers: they separate cookies, of which browsers keep up to 180 for a site."""
+MAX_PIPELINED = 32
+"""Requests of a connection that wait until an earlier one is answered; few clients send any."""
 HEAD_SECONDS = 10
 """Time for a connection to send a whole head, from its start or from the previous reply."""
 STALL_SECONDS = 30
@@ -73,6 +76,7 @@ _HEAD_TOO_LARGE = HeadTooLarge(
     f"{MAX_SEMICOLONS} semicolons in headers: send fewer cookies."
 )
 _TOO_MANY_CONNECTIONS = Overloaded("There are too many connections: try again later.")
+_TOO_MANY_PIPELINED = Overloaded(f"At most {MAX_PIPELINED} requests of a connection may wait for an earlier one.")
 
 
 def room() -> int:
@@ -112,6 +116,8 @@ class BoundedConnection(HttpToolsProtocol):
     """Pieces and bytes of the body so far."""
     _too_much: Refusal | None = None
     """The reason for not parsing the head any further."""
+    _answered: RequestResponseCycle | None = None
+    """The cycle that is answered, or was last; `cycle` is that of the newest request, which may wait for it."""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as in uvicorn
         """Accepts the connection, only for health checks if there are too many already."""
@@ -128,6 +134,7 @@ class BoundedConnection(HttpToolsProtocol):
     def connection_lost(self, exc: Exception | None) -> None:
         """Makes room for another connection."""
         self.gate.spare.pop(self, None)
+        self._leave()
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
@@ -170,7 +177,13 @@ class BoundedConnection(HttpToolsProtocol):
         size = len(self.url) + len(content) + _AROUND_HEADER * len(self.headers)
         if size > MAX_HEAD or content.count(b";") > MAX_SEMICOLONS:
             self._give_up(_HEAD_TOO_LARGE)
+        if len(self.pipeline) >= MAX_PIPELINED:
+            self._give_up(_TOO_MANY_PIPELINED)
         super().on_headers_complete()
+
+    def _start_asgi_task(self, cycle: RequestResponseCycle, app: Any) -> None:
+        self._answered = cycle
+        super()._start_asgi_task(cycle, app)
 
     def on_body(self, body: bytes) -> None:
         """Counts pieces, since parsing a piece costs as much as many bytes."""
@@ -190,10 +203,12 @@ class BoundedConnection(HttpToolsProtocol):
 
     def send_400_response(self, msg: str) -> None:
         """Replies to a request that cannot be parsed, or whose head exceeds a limit."""
-        if self._too_much is None:
-            super().send_400_response(msg)
-        else:
+        if self._too_much is not None:
             self._refuse(self._too_much)
+        elif self._leave():
+            self.transport.close()
+        else:
+            super().send_400_response(msg)
 
     def _give_up(self, error: Refusal) -> NoReturn:
         self._too_much = error
@@ -202,10 +217,25 @@ class BoundedConnection(HttpToolsProtocol):
     def _refuse(self, error: Refusal) -> None:
         if self.transport.is_closing():
             return
+        if self._leave():
+            self.transport.close()
+            return
         reply = problem_response(error)
         headers = [*reply.raw_headers, *SAFE_HEADERS, (b"connection", b"close")]
         self.transport.write(written(reply.status_code, headers, bytes(reply.body)))
         self.transport.close()
+
+    def _leave(self) -> bool:
+        """Tells the request that is being answered that nobody reads its reply.
+
+        Whether a part of that was sent: a refusal after it would be read as the rest.
+        """
+        cycle = self._answered
+        if cycle is None or cycle.response_complete:
+            return False
+        cycle.disconnected = True
+        cycle.message_event.set()
+        return cycle.response_started
 
 
 class _HealthAlone:

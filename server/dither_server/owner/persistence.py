@@ -14,7 +14,7 @@ from dither_server.database.engine import not_to_the_disk
 from dither_server.database.reads import replace_snapshot
 from dither_server.owner.collection_learner import CollectionLearner
 from dither_server.owner.publications import Edition, population_json, published_text, replace_publication
-from dither_server.owner.published import Published
+from dither_server.owner.published import REST, Published
 from dither_server.replicas.leases import Lease, LeaseLost
 
 __all__ = ["PersistedLearner"]
@@ -38,6 +38,8 @@ class _Description:
     population: Mapping[str, Any] = field(default_factory=dict)
     at: float = -_NEVER
     """When it was made, on the clock `time.monotonic`."""
+    took: float = 0.0
+    """Seconds that it took."""
 
 
 class PersistedLearner:
@@ -67,13 +69,17 @@ class PersistedLearner:
         """When the population is to be described next, on the clock `time.monotonic`; infinite for never."""
         if self.published is None or self.published is self._description.published:
             return _NEVER
-        return self._description.at + (SNAPSHOT_SECONDS if alone else PUBLICATION_SECONDS)
+        last = self._description
+        return last.at + max(SNAPSHOT_SECONDS if alone else PUBLICATION_SECONDS, REST * last.took)
 
     def describe(self) -> None:
         """Describes the population, which takes some tenths of a second. Any thread may do so."""
         published = self.published
         if published is not None:
-            self._description = _Description(published, population_json(published), time.monotonic())
+            began = time.monotonic()
+            population = population_json(published)
+            now = time.monotonic()
+            self._description = _Description(published, population, now, now - began)
 
     def job(self, alone: bool, last: bool, at: int) -> Callable[[Connection], None] | None:
         """The job that stores what is due now, to be run while the lease is held; None if nothing is due.

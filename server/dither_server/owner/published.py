@@ -19,7 +19,10 @@ from dither_estimator.learning.population import Population
 from dither_estimator.learning.summary import Posterior
 from dither_server.tickets.packing import NO_GROUP, in_group
 
-__all__ = ["Particles", "Pools", "Published", "Question"]
+__all__ = ["REST", "Particles", "Pools", "Published", "Question"]
+
+REST = 4
+"""How many times as long as its description took a collection is not described anew: a fifth of a core at most."""
 
 _log = logging.getLogger(__name__)
 

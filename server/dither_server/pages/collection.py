@@ -216,4 +216,4 @@ async def _findings(views: Views, collection: Collection, service: Service, term
         }
         return {name: fragment(f"{name}.html", **values) for name in _PARTS}
 
-    return await service.compute(write)
+    return await service.compute(view.recent, "findings", write)

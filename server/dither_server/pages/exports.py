@@ -51,7 +51,7 @@ async def export_table(
 ) -> Response:
     """A table of a collection as a file. Raises `NotFound` for Parquet if the server lacks the extra for it."""
     await run_in_threadpool(check_reader, request, collection)
-    published = await service.learners.published(collection) if table == "population" else None
+    published = await service.descriptions.of(collection) if table == "population" else None
     content = await service.compute(_written, collection, service, published, table, format)
     name = f"{collection.id}-{table}.{format}"
     return Response(

@@ -1,6 +1,7 @@
 """The report on a collection: one page to print or to keep, a file that needs no other."""
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from importlib.metadata import version
 from typing import Any
 
@@ -52,7 +53,8 @@ async def show_report(request: Request, collection: CollectionOf, service: Servi
     terms = await run_in_threadpool(service.collections.terms, collection)
     view = await request.app.state.views.view(collection, service)
     address = shown_address(request, service, f"/collections/{collection.id}")
-    text = await service.compute(_report, collection, service, terms, view, address)
+    write = partial(_report, collection, service, terms, view, address)
+    text = await service.compute(view.recent, "report", write, address)
     return HTMLResponse(text, headers={"Content-Security-Policy": _POLICY})
 
 

@@ -1,8 +1,10 @@
 """What the pages show of a posterior, computed once for all readers."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+import math
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, TypeVar, cast
 
 from dither_client.posterior.wire import PosteriorReply
 from dither_server.collections.collection import Collection
@@ -13,6 +15,11 @@ from dither_server.service.service import Service
 from dither_server.service.turns import Turns
 
 __all__ = ["View", "Views"]
+
+_RECENT_SECONDS = 1.0
+"""For how long what is written of a view is shown again, though the time is in it."""
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -25,6 +32,20 @@ class View:
     curves: dict[str, Any]
     numbers: Mapping[str, dict[str, Any]]
     """The curves of each of several numbers, from `component_curves`."""
+    _recent: dict[str, tuple[float, str, Any]] = field(default_factory=dict, repr=False)
+
+    def recent(self, what: str, make: Callable[[], T], address: str = "") -> T:
+        """What `make` returned within the last second, or returns now: all who follow a page ask for it at once.
+
+        It is kept by name, for the last `address` alone. Thread-safe.
+        """
+        now = time.monotonic()
+        at, known, made = self._recent.get(what, (-math.inf, "", None))
+        if now - at < _RECENT_SECONDS and known == address:
+            return cast(T, made)
+        made = make()
+        self._recent[what] = now, address, made
+        return made
 
 
 class Views:
@@ -37,12 +58,14 @@ class Views:
     async def view(self, collection: Collection, service: Service) -> View:
         """The view of the newest posterior. Raises `Unavailable`."""
         async with self._turns.of(collection.number):
-            published = await service.described(collection)
+            published = await service.descriptions.of(collection)
             known = self._newest.get(collection.number)
             if known is not None and known.published is published:
                 return known
             particles = await service.learners.particles(collection)
+            began = time.monotonic()
             made = await service.compute(_view, collection, published, particles)
+            service.descriptions.took(collection.number, time.monotonic() - began)
             self._newest = {number: view for number, view in self._newest.items() if service.learners.has(number)}
             self._newest[collection.number] = made
             return made

@@ -38,12 +38,11 @@ from dither_server.database.watchdog import watch
 from dither_server.errors import Overloaded, StartRefused, TooManyStreams, Unavailable
 from dither_server.http.connections import room
 from dither_server.metrics import Metrics
-from dither_server.owner.published import Published
 from dither_server.owner.thread import Learners
 from dither_server.replicas.membership import Membership, have_secret
+from dither_server.service.descriptions import Descriptions
 from dither_server.service.housekeeper import Housekeeper
 from dither_server.service.poller import Poller
-from dither_server.service.turns import Turns
 from dither_server.settings import Settings
 from dither_server.tickets.oblivious_keys import ObliviousKeys
 from dither_server.tickets.office import TicketOffice
@@ -105,11 +104,11 @@ class Service:
         self.streams = AtOnce(max(1, room() // 2), STREAMS_OF_ADDRESS, TooManyStreams)
         self.reads = AtOnce(_LONG_READS, READS_OF_ADDRESS, partial(Overloaded, _TOO_MANY_READS))
         self._long_threads = CapacityLimiter(_LONG_THREADS)
-        self._describing = Turns()
         notifications = notifications_of(self._engine)
         self.learners = Learners(
             reads, self.collections, self.store, self.institutions, self.writer, clock, metrics, notifications
         )
+        self.descriptions = Descriptions(self.learners, self.compute)
         self.poller = Poller(
             reads,
             self._transact,
@@ -154,16 +153,6 @@ class Service:
     async def compute(self, function: Callable[_P, _T], *args: _P.args, **kwargs: _P.kwargs) -> _T:
         """What `function` returns, run in one of the threads for what may take long; others wait without a thread."""
         return await anyio.to_thread.run_sync(partial(function, *args, **kwargs), limiter=self._long_threads)
-
-    async def described(self, collection: Collection) -> Published:
-        """What is published of a collection, with its population described, which is done once for all who wait.
-
-        Raises `Unavailable`.
-        """
-        async with self._describing.of(collection.number):
-            published = await self.learners.published(collection)
-            await self.compute(lambda: published.reply)
-            return published
 
     async def check_ready(self) -> None:
         """Raises `Unavailable`, or what the database raises, unless answers can be stored and learnt."""

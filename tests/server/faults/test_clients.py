@@ -1,6 +1,7 @@
 """Clients that send without end, never send, never read, or come in thousands: others are served."""
 
 import json
+import re
 import resource
 import select
 import socket
@@ -16,7 +17,13 @@ import pytest
 from dither_server.access.limits import STREAMS_OF_ADDRESS
 from dither_server.http import bodies
 from dither_server.http.bodies import MAX_BATCH_BODY
-from dither_server.http.connections import HEAD_SECONDS, MAX_HEAD, SPARE_CONNECTIONS, STALL_SECONDS
+from dither_server.http.connections import (
+    HEAD_SECONDS,
+    MAX_HEAD,
+    MAX_PIPELINED,
+    SPARE_CONNECTIONS,
+    STALL_SECONDS,
+)
 from testing.patience import PATIENCE, until
 from testing.repository import DOCS
 from testing.servers.defaults import ADMIN, SPEC
@@ -234,6 +241,32 @@ def test_a_whole_head_that_is_too_long_is_refused(server: ServerProcess) -> None
         connection.sendall(b"GET /healthz?" + b"a" * (2 * MAX_HEAD) + b" HTTP/1.1\r\nHost: x\r\n\r\n")
         assert until_closed(connection).startswith(b"HTTP/1.1 414 ")
     check_others(server)
+
+
+def test_requests_that_wait_for_each_other_are_few(server: ServerProcess) -> None:
+    request = b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n"
+    last = request.replace(b"Host", b"Connection: close\r\nHost")
+    for count, statuses in ((MAX_PIPELINED + 1, [b"200"] * (MAX_PIPELINED + 1)), (MAX_PIPELINED + 2, [b"503"])):
+        with connect(server) as connection:
+            connection.sendall(request * (count - 1) + last)
+            assert re.findall(rb"HTTP/1.1 (\d+)", until_closed(connection)) == statuses
+    check_others(server)
+
+
+@pytest.mark.parametrize("more", [b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n" * (MAX_PIPELINED + 2), b"nonsense\r\n"])
+def test_a_reply_is_not_followed_by_a_refusal_that_reads_as_a_part_of_it(server: ServerProcess, more: bytes) -> None:
+    """The connection is closed instead, for which the client alone is to blame."""
+    path = f"/v1/collections/{create(server, particles=100_000, visibility='public')}/posterior/particles"
+    with connect(server) as connection:
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4_096)
+        connection.sendall(f"GET {path} HTTP/1.1\r\nHost: x\r\n\r\n".encode())
+        begun = connection.recv(1_000)
+        connection.sendall(more)
+        received = begun + until_closed(connection)
+    assert received.count(b"HTTP/1.1") == 1
+    assert not received.endswith(b"0\r\n\r\n")
+    check_others(server)
+    assert "request failed" not in server.stderr
 
 
 def test_a_body_in_crumbs_is_not_taken(server: ServerProcess) -> None:

@@ -9,7 +9,7 @@ import pytest
 from dither_server.owner import persistence
 from dither_server.owner.collection_learner import CollectionLearner
 from dither_server.owner.persistence import PUBLICATION_SECONDS, PersistedLearner
-from dither_server.owner.published import Published
+from dither_server.owner.published import REST, Published
 from dither_server.replicas.leases import Lease
 from testing.servers.site import Site
 
@@ -103,3 +103,19 @@ def test_questions_that_are_always_new_do_not_leave_the_population_undescribed(
         if persisted.description_due(alone) <= now[0]:
             persisted.describe()
     assert fewest <= len(described) <= most
+
+
+def test_a_description_that_takes_long_is_seldom_made_anew(
+    persisted: PersistedLearner, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = [1000.0]
+    monkeypatch.setattr(time, "monotonic", lambda: now[0])
+
+    def describe(published: Published) -> dict[str, Any]:
+        now[0] += 30.0
+        return {}
+
+    monkeypatch.setattr(persistence, "population_json", describe)
+    persisted.describe()
+    persisted.published = replace(published_of(persisted))
+    assert persisted.description_due(False) == persisted.description_due(True) == now[0] + REST * 30.0

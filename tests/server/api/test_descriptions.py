@@ -1,0 +1,91 @@
+"""Describing a population may take seconds, and anybody may read a public collection and answer it."""
+
+import json
+import math
+from io import BytesIO
+from types import SimpleNamespace
+from zipfile import ZipFile
+
+import pytest
+
+from dither_client.posterior.wire import PosteriorReply
+from dither_estimator.learning.summary import Posterior
+from dither_server.owner.persistence import PersistedLearner
+from dither_server.owner.published import REST
+from dither_server.pages import views
+from dither_server.pages.views import View
+from dither_server.service import descriptions
+from testing.patience import until
+from testing.servers.defaults import ADMIN
+from testing.servers.site import Site
+
+SECONDS = 10.0
+"""How long a description takes, and a view."""
+
+
+@pytest.fixture
+def now(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """The time on the clock of reads, which descriptions and views take their time of."""
+    now = [1000.0]
+    clock = SimpleNamespace(monotonic=lambda: now[0])
+    monkeypatch.setattr(descriptions, "time", clock)
+    monkeypatch.setattr(views, "time", clock)
+    describe, view = Posterior.described, views._view
+
+    def slow_describe(posterior: Posterior, reply: PosteriorReply) -> PosteriorReply:
+        now[0] += SECONDS
+        return describe(posterior, reply)
+
+    def slow_view(*given: object) -> View:
+        now[0] += SECONDS
+        return view(*given)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(PersistedLearner, "description_due", lambda *_: math.inf)  # else the owner does it, too
+    monkeypatch.setattr(Posterior, "described", slow_describe)
+    monkeypatch.setattr(views, "_view", slow_view)
+    return now
+
+
+def answers(site: Site, collection: str) -> int:
+    """How many answers the posterior has that anybody reads."""
+    return int(site.client.get(f"/v1/collections/{collection}/posterior").json()["answers"])
+
+
+def answered(site: Site, collection: str, expected: int) -> None:
+    site.respond(collection, site.ticket(collection))
+    until(lambda: site.published(collection).answers == expected)
+
+
+def test_reads_after_each_answer_do_not_describe_without_a_rest(site: Site, now: list[float]) -> None:
+    collection = site.create(visibility="public")
+    assert answers(site, collection) == 0
+    answered(site, collection, 1)
+    assert answers(site, collection) == 0
+    now[0] += 0.9 * REST * SECONDS
+    assert answers(site, collection) == 0
+    now[0] += 0.2 * REST * SECONDS
+    assert answers(site, collection) == 1
+
+
+def test_curves_are_a_part_of_what_a_description_takes(site: Site, now: list[float]) -> None:
+    """And are always those of the description that the event stream has sent."""
+    collection = site.create(visibility="public")
+    answered(site, collection, 1)
+    charts = f"/collections/{collection}/charts.json"
+    assert site.client.get(charts).json()["answers"] == 1
+    answered(site, collection, 2)
+    now[0] += 1.5 * REST * SECONDS
+    assert site.client.get(charts).json()["answers"] == answers(site, collection) == 1
+    now[0] += REST * SECONDS
+    assert answers(site, collection) == 2
+    assert site.client.get(charts).json()["answers"] == 2
+
+
+def test_an_archive_has_the_last_answer_at_once(site: Site, now: list[float]) -> None:
+    collection = site.create(visibility="public")
+    assert answers(site, collection) == 0
+    answered(site, collection, 1)
+    reply = site.client.get(f"/v1/collections/{collection}/archive", headers=ADMIN)
+    with ZipFile(BytesIO(reply.content)) as archive:
+        assert json.loads(archive.read("posterior.json"))["answers"] == 1
+    assert answers(site, collection) == 0
