@@ -22,6 +22,7 @@ import httpx2
 
 from benchmarks.loads.hostile_requests import Attack, attacks, encapsulated_attacks, routes
 from benchmarks.loads.load import batches
+from benchmarks.loads.machine import busy_share, exact_cpu_seconds
 from benchmarks.loads.servers import Target, dither_server, new_collection
 from dither_client.oblivious.encapsulation import read_configurations
 from dither_server.app import create_app
@@ -61,7 +62,7 @@ def main(arguments: Sequence[str]) -> None:
             if attack.what == "nothing":
                 _send(target, attack.content)
         time.sleep(1)
-        idle = _idle(target)
+        idle = busy_share(target.pid)
         found = [_cost(target, [attack] * _TIMES, idle) for attack in attacks(every, collection)]
         if ("POST", "/ohttp") in every:
             key = read_configurations(httpx2.get(f"{target.url}/ohttp-keys").content)
@@ -103,11 +104,11 @@ def _cost(target: Target, same: Sequence[Attack], idle: float) -> _Cost:
     cpus, memories, status = [], [], ""
     for attack in same:
         Path(f"/proc/{target.pid}/clear_refs").write_text("5")  # the peak begins anew
-        resident, before, began = _memory(target, "VmRSS"), _cpu(target), time.perf_counter()
+        resident, before, began = _memory(target, "VmRSS"), exact_cpu_seconds(target.pid), time.perf_counter()
         status = _send(target, attack.content)
         time.sleep(0.005)  # what is done after the reply belongs to it
         seconds = time.perf_counter() - began
-        cpus.append(max(0.0, 1e3 * (_cpu(target) - before - idle * seconds)))
+        cpus.append(max(0.0, 1e3 * (exact_cpu_seconds(target.pid) - before - idle * seconds)))
         memories.append((_memory(target, "VmHWM") - resident) / 1e6)
         if seconds > _MAX_REPEATED_SECONDS:
             break
@@ -156,19 +157,6 @@ def _send(target: Target, content: bytes) -> str:
 def _push(connection: socket.socket, content: bytes) -> None:
     with suppress(OSError):
         connection.sendall(content)
-
-
-def _idle(target: Target) -> float:
-    """CPU seconds that the server takes in a second when nobody asks."""
-    before = _cpu(target)
-    time.sleep(3)
-    return (_cpu(target) - before) / 3
-
-
-def _cpu(target: Target) -> float:
-    """CPU seconds of all of the server's threads, to the nanosecond."""
-    threads = Path(f"/proc/{target.pid}/task").iterdir()
-    return sum(int((thread / "schedstat").read_text().split()[0]) for thread in threads) / 1e9
 
 
 def _memory(target: Target, what: str) -> int:

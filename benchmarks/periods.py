@@ -8,7 +8,9 @@ standard deviation. Errors are mean squared errors of the posterior means of (mu
 In the second table 2,000 people answer in each of 52 weeks, mu shifts by 0.2 σ before one of the weeks 9 to 49, and the
 test of drift looks at the end of each. Scores of so many answers are normal, and are drawn as such; false alarms are
 those of years without a shift. `evidence alone` is the Bayes factor of drift by itself, at 8, below which 5% of years
-without change remain.
+without change remain. `told` is a test that knows all but the date and the sign of the shift, also with 5% of false
+alarms: the parameters before it, its size, and that σ stays (cumulative sums of log likelihood ratios; Moustakides
+1986).
 """
 
 import sys
@@ -52,8 +54,10 @@ def main() -> None:
         "false alarms",
         "found in two weeks",
         "evidence alone",
+        "told",
         "in four",
         "evidence alone",
+        "told",
     )
     print_table(f"A shift of {_SHIFT} σ: {_YEARS_A_SEED * seeds:,} years each", tests, _shifts(seeds))
 
@@ -107,10 +111,11 @@ def _shifts(seeds: int) -> Iterator[tuple[str, ...]]:
             score[:, week:] += _SHIFT * information[:, :1]
         either, _ = _alarms(unchanged, information)
         found, alone = _alarms(shifted, information)
+        told = _known_shift(shifted, information) >= np.quantile(_known_shift(unchanged, information).max(axis=1), 0.95)
         shares = [
             np.mean([alarm[week : week + after].any() for alarm, week in zip(test, weeks, strict=True)])
             for after in (2, 4)
-            for test in (found, alone)
+            for test in (found, alone, told)
         ]
         sd = information[0, 0] ** -0.5
         yield (goal, f"{sd:.3f}", f"{either.any(axis=1).mean():.1%}", *(f"{share:.0%}" for share in shares))
@@ -129,6 +134,18 @@ def _alarms(scores: FloatArray, information: FloatArray) -> tuple[FloatArray, Fl
     evidence = np.array([evidence_of(each) for each in sites])
     changes = np.array([changes_of(each) for each in sites])
     return (evidence >= np.log(THRESHOLD)) | (changes >= change_threshold(len(information))), evidence >= np.log(8)
+
+
+def _known_shift(scores: FloatArray, information: FloatArray) -> FloatArray:
+    """The larger cumulative sum, of a shift up and of one down, after each week, shape (years, weeks)."""
+    found = np.zeros((len(scores), _WEEKS))
+    for shift in (_SHIFT, -_SHIFT):
+        total = np.zeros(len(scores))
+        for week in range(_WEEKS):
+            ratio = shift * scores[:, 0, week] - shift**2 * information[0, 0] / 2
+            total = np.maximum(total, 0.0) + ratio
+            found[:, week] = np.maximum(found[:, week], total)
+    return found
 
 
 if __name__ == "__main__":

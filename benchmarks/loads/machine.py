@@ -2,6 +2,7 @@
 
 import os
 import re
+import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -10,7 +11,16 @@ import psycopg
 
 from testing.databases import new_database
 
-__all__ = ["LOAD_CORE", "SERVER_CORE", "cpu_seconds", "on_core", "postgres_database", "resident_bytes"]
+__all__ = [
+    "LOAD_CORE",
+    "SERVER_CORE",
+    "busy_share",
+    "cpu_seconds",
+    "exact_cpu_seconds",
+    "on_core",
+    "postgres_database",
+    "resident_bytes",
+]
 
 SERVER_CORE = max(os.sched_getaffinity(0))
 LOAD_CORE = min(os.sched_getaffinity(0))
@@ -32,6 +42,19 @@ def cpu_seconds(pid: int) -> float:
     """User and system time of a process so far."""
     fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def exact_cpu_seconds(pid: int) -> float:
+    """CPU seconds of all of a process's threads that still run, to the nanosecond."""
+    threads = Path(f"/proc/{pid}/task").iterdir()
+    return sum(int((thread / "schedstat").read_text().split()[0]) for thread in threads) / 1e9
+
+
+def busy_share(pid: int, seconds: float = 3) -> float:
+    """How much of one core a process takes in the next seconds."""
+    before = exact_cpu_seconds(pid)
+    time.sleep(seconds)
+    return (exact_cpu_seconds(pid) - before) / seconds
 
 
 def resident_bytes(pid: int) -> int:
