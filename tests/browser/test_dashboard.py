@@ -210,6 +210,27 @@ def test_files_are_saved(survey: Survey, answered: str, open_page: OpenPage, tmp
     assert download.value.suggested_filename == f"{answered}.png"
     page.get_by_role("button", name="Copy the citation").click()
     expect(page.locator("#spoken")).to_contain_text("citation")
+    expect(page.get_by_role("link", name="Groups, CSV")).to_have_count(0)
+    expect(page.get_by_role("link", name="Periods, CSV")).to_have_count(0)
+
+
+@pytest.mark.parametrize(
+    ("fields", "parts"),
+    [({"groups": {"name": "region", "labels": ["north", "south"]}}, "groups"), ({"period": "week"}, "periods")],
+)
+def test_groups_and_periods_are_saved(survey: Survey, open_page: OpenPage, fields: dict[str, Any], parts: str) -> None:
+    collection = survey.create(visibility="public", **fields)
+    asked = {"group": "south"} if parts == "groups" else {}
+    tickets = survey.call("POST", f"/collections/{collection}/tickets", json={"count": 40} | asked)["tickets"]
+    responses = [{"ticket": each["ticket"], "answer": i % 2} for i, each in enumerate(tickets)]
+    survey.call("POST", f"/collections/{collection}/responses/batch", json={"responses": responses})
+    page = open_page()
+    page.goto(f"{survey.url}/collections/{collection}")
+    expect(page.locator('[data-answers="40"]')).to_be_visible()
+    with page.expect_download() as download:
+        page.get_by_role("link", name=f"{parts.capitalize()}, CSV").click()
+    assert Path(download.value.path()).read_bytes().startswith(f"{parts[:-1]},answers,what,of,".encode())
+    assert download.value.suggested_filename == f"{collection}-{parts}.csv"
 
 
 @pytest.mark.parametrize(("scheme", "width"), [("light", 360), ("dark", 1200)])

@@ -11,7 +11,7 @@ from dither_client.analyst import Analyst
 from dither_client.commands._answers import answer_rows, save_days
 from dither_client.commands._archive import save_archive
 from dither_client.commands._shared import CollectionId, Json, Token, Url, console, fail, print_json, working
-from dither_client.posterior.population_table import parts_of, population_table
+from dither_client.posterior.population_table import PARTS, Parts, parts_of, parts_table, population_table
 from dither_client.posterior.wire import DistributionSummary, to_json
 from dither_client.tables.counts import table_rows, write_table
 from dither_client.tables.days import answer_columns
@@ -23,9 +23,10 @@ __all__ = ["app"]
 app = typer.Typer(add_completion=False)
 
 _PAGES = (".html", ".htm")
+_BY_DAY = "parquet-by-day"
 
-_Table = tuple[str, Path | None, Callable[[Analyst, str, Path], int]]
-"""The name of a table, the file it goes to, and what saves it and returns its number of rows."""
+_Files = Mapping[str, Path | None]
+"""The file that each option names, if it was given."""
 
 _Counts = Annotated[
     Path | None,
@@ -54,7 +55,10 @@ _Distribution = Annotated[
 
 _Quantiles = Annotated[
     Path | None,
-    typer.Option(help="A file for the population's quantiles, its mean, and the shares that the posterior gives."),
+    typer.Option(
+        help="A file for the population's quantiles, its mean, and the shares that the posterior gives; those of "
+        "groups or periods go into one beside it: with wages.csv, wages-groups.csv or wages-periods.csv."
+    ),
 ]
 
 _Report = Annotated[
@@ -86,24 +90,25 @@ def export(
 
     For example: dither export wages --counts counts.csv --report wages.html
     """
-    tables: list[_Table] = [
-        ("counts", counts, _export_counts),
-        ("check", check, _export_check),
-        ("answers", answers, _export_answers),
-        ("parquet-by-day", parquet_by_day, save_days),
-        ("particles", particles, _export_particles),
-        ("distribution", distribution, _export_distribution),
-        ("quantiles", quantiles, _export_quantiles),
-    ]
+    tables: _Files = {
+        "counts": counts,
+        "check": check,
+        "answers": answers,
+        _BY_DAY: parquet_by_day,
+        "particles": particles,
+        "distribution": distribution,
+        "quantiles": quantiles,
+    }
     _check_files(tables, report, everything)
     saved: dict[str, dict[str, Any]] = {}
     try:
         with Analyst(url, token) as analyst:
-            for name, file, save in tables:
+            for option, file in tables.items():
                 if file is None:
                     continue
-                with working(f"Saving the {name}"):
-                    saved[name] = {"file": str(file), "rows": save(analyst, collection, file)}
+                with working(f"Saving the {option}"):
+                    for name, written, rows in _save(option, analyst, collection, file):
+                        saved[name] = {"file": str(written), "rows": rows}
             if report is not None:
                 with working("Saving the report"):
                     report.write_bytes(analyst.report(collection))
@@ -120,22 +125,22 @@ def export(
         _say(saved)
 
 
-def _check_files(tables: list[_Table], report: Path | None, everything: Path | None) -> None:
-    """Ends the command unless there is something to save, every file's name ends as it should, and it has a folder."""
-    whole = [("report", report), ("everything", everything)]
-    if not any(file for _, file in whole) and not any(file for _, file, _ in tables):
-        options = [
-            *(f"--{name} {'FOLDER' if save is save_days else 'FILE'}" for name, _, save in tables),
-            *(f"--{name} FILE" for name, _ in whole),
-        ]
+def _check_files(tables: _Files, report: Path | None, everything: Path | None) -> None:
+    """Ends the command unless there is something to save, and every file is named as it should, apart, in a folder."""
+    files = {**tables, "report": report, "everything": everything}
+    given = {option: file for option, file in files.items() if file is not None}
+    if not given:
+        options = [f"--{option} {'FOLDER' if option == _BY_DAY else 'FILE'}" for option in files]
         fail(f"say what to save: {', '.join(options[:-1])} or {options[-1]}", 2)
-    for _, file, save in tables:
-        if file is not None and save is not save_days:
+    for option, file in given.items():
+        if option in tables and option != _BY_DAY:
             is_parquet(file)
-    for file in filter(None, [*(file for _, file, _ in tables), report, everything]):
+    for file in given.values():
         check_folder(file)
     if report is not None and report.suffix.lower() not in _PAGES:
         fail(f"{report.name} must end in .html: the report is a page, which a browser prints or saves as PDF", 2)
+    if "quantiles" in given and (taken := {_beside(given["quantiles"], each) for each in PARTS} & {*given.values()}):
+        fail(f"{taken.pop().name} is where --quantiles saves groups or periods: name another file", 2)
 
 
 def _say(saved: Mapping[str, Mapping[str, Any]]) -> None:
@@ -149,7 +154,16 @@ def _said(name: str, file: str, rows: int = 0, files: int = 0) -> str:
         return f"The report is in {file}."
     if name == "everything":
         return f"{files} files are in {file}, and are as its manifest says."
-    return f"{rows:,} row{' is' if rows == 1 else 's are'} in {file}."
+    told = f" by {name.removesuffix('s')}" if name in PARTS else ""
+    return f"{rows:,} row{'' if rows == 1 else 's'}{told} {'is' if rows == 1 else 'are'} in {file}."
+
+
+def _save(option: str, analyst: Analyst, collection: str, file: Path) -> Iterator[tuple[str, Path, int]]:
+    """Saves what an option asks for: the name, the file and the number of rows of each table."""
+    if option == "quantiles":
+        yield from _export_quantiles(analyst, collection, file)
+    else:
+        yield option, file, _SAVERS[option](analyst, collection, file)
 
 
 def _export_counts(analyst: Analyst, collection: str, file: Path) -> int:
@@ -190,7 +204,28 @@ def _points(found: DistributionSummary) -> Iterator[dict[str, Any]]:
     return (dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True))
 
 
-def _export_quantiles(analyst: Analyst, collection: str, file: Path) -> int:
+def _export_quantiles(analyst: Analyst, collection: str, file: Path) -> Iterator[tuple[str, Path, int]]:
+    """The population, and in a file beside it each of the groups or periods, where there are some."""
     found = analyst.posterior(collection)
     columns, rows = population_table(found, found.basis)
-    return write_table(file, rows, columns)
+    yield "quantiles", file, write_table(file, rows, columns)
+    for parts in PARTS:
+        columns, rows = parts_table(found, parts)
+        if rows:
+            beside = _beside(file, parts)
+            yield parts, beside, write_table(beside, rows, columns)
+
+
+def _beside(file: Path, parts: Parts) -> Path:
+    return file.with_stem(f"{file.stem}-{parts}")
+
+
+_SAVERS: dict[str, Callable[[Analyst, str, Path], int]] = {
+    "counts": _export_counts,
+    "check": _export_check,
+    "answers": _export_answers,
+    _BY_DAY: save_days,
+    "particles": _export_particles,
+    "distribution": _export_distribution,
+}
+"""What saves the table of an option, and returns its number of rows."""

@@ -2,10 +2,12 @@
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from dither_client.mechanisms.epsilon import epsilon_text
 from dither_client.posterior.digits import correlation_numbers, population_numbers, rounded, summary_numbers
-from dither_client.posterior.sentences import unit_text, zeros_and_ones
+from dither_client.posterior.names import UNASSUMED, assumption, what_was_learnt
+from dither_client.posterior.sentences import ONLY_ASSUMED, unit_text, zeros_and_ones
 from dither_client.posterior.wire import (
     ComponentReply,
     DistributionSummary,
@@ -15,7 +17,10 @@ from dither_client.posterior.wire import (
     PeriodReply,
 )
 
-__all__ = ["component_lines", "drift_sentence", "group_lines", "period_lines"]
+if TYPE_CHECKING:
+    from dither_client.posterior.posterior import Posterior
+
+__all__ = ["component_lines", "drift_sentence", "group_lines", "part_basis", "period_lines"]
 
 _MOST_NATS = 14.0
 """The most evidence that is told, in nats: about a million to one."""
@@ -27,6 +32,26 @@ _ALONE = (
     "each group rests on its own answers alone: groups borrow from each other through a family's parameters or through "
     "shares of categories, and here there are neither"
 )
+
+
+def part_basis(found: "Posterior", label: str) -> str:
+    """What the numbers of one group or period rest on, as a sentence; empty where nobody says the family.
+
+    It is the same for all of them, unless groups are estimated alone. Raises `KeyError` for a label that no group has.
+    """
+    alone = bool(found.groups) and found.groups[label].borrowed is None
+    answers = found.groups[label].answers if alone else found.answers
+    if not answers or not found.family:
+        return "" if answers else ONLY_ASSUMED
+    kind, place = ("group", "in") if found.groups else (str(found.terms.get("period", "period")), "of")
+    learnt = (
+        f"{what_was_learnt(answers, ())} of this group alone"
+        if alone
+        else f"{what_was_learnt(answers, map(epsilon_text, found.answers_by_epsilon))} of all {kind}s, which borrow "
+        "from each other"
+    )
+    assumed = assumption(found.family, found.transform).replace("the values", f"the values {place} each {kind}")
+    return f"This rests on {learnt}" + (f", and holds if {assumed}." if assumed else UNASSUMED[found.family])
 
 
 def period_lines(

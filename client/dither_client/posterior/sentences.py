@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 __all__ = [
     "CANNOT_TELL",
     "LEAVE_OUT",
+    "ONLY_ASSUMED",
     "REFUSED_LOG_ODDS",
     "basis_sentence",
     "category_lines",
@@ -43,6 +44,7 @@ __all__ = [
 ]
 
 LEAVE_OUT = "To learn the distribution whatever its shape, leave the family out."
+ONLY_ASSUMED = "Before any answer this is only what was assumed."
 _CHECK_ANSWERS = 4_000
 """At ε = 1 so many check answers find a Gumbel distribution that is taken for a normal one in a third of the runs.
 

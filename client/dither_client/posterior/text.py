@@ -8,6 +8,7 @@ from dither_client.posterior.digits import population_numbers, summary_numbers
 from dither_client.posterior.names import has_log_median, number_name
 from dither_client.posterior.parts import component_lines, group_lines, period_lines
 from dither_client.posterior.sentences import (
+    ONLY_ASSUMED,
     category_lines,
     comparison_lines,
     misfit_sentence,
@@ -80,7 +81,7 @@ def _rows(posterior: "Posterior", unit: str, decimals: int | None) -> list[tuple
 def _people(posterior: "Posterior", unit: str = "", decimals: int | None = None) -> list[str]:
     """What is known of the population, in sentences, and what that rests on."""
     if not posterior.learnt:
-        return ["Before any answer this is only what was assumed."]
+        return [ONLY_ASSUMED]
     lines = population_lines(
         posterior.quantiles,
         posterior.distribution,

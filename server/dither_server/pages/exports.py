@@ -1,8 +1,9 @@
-"""Downloads: the population in numbers, the count table, and the history of the posterior."""
+"""Downloads: the population and its parts in numbers, the count table, and the history of the posterior."""
 
 import json
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Literal
@@ -12,7 +13,7 @@ from starlette.concurrency import run_in_threadpool
 
 from dither_client import MissingExtra
 from dither_client.posterior.particles import parse_particles
-from dither_client.posterior.population_table import population_table
+from dither_client.posterior.population_table import Parts, parts_table, population_table
 from dither_client.posterior.reading import parse_posterior
 from dither_client.posterior.wire import QUANTILES, to_json
 from dither_client.tables.counts import write_table
@@ -29,8 +30,10 @@ from dither_server.service.service import Service
 
 __all__ = ["add_routes"]
 
-Table = Literal["population", "counts", "history"]
+Table = Literal["population", "counts", "history"] | Parts
 Format = Literal["csv", "parquet"]
+
+_Write = Callable[[Collection, Service, Path], None]
 
 _TYPES = {"csv": "text/csv; charset=utf-8", "parquet": "application/vnd.apache.parquet"}
 
@@ -49,32 +52,37 @@ def add_routes(app: FastAPI) -> None:
 async def export_table(
     request: Request, collection: CollectionOf, service: ServiceOf, table: Table, format: Format
 ) -> Response:
-    """A table of a collection as a file. Raises `NotFound` for Parquet if the server lacks the extra for it."""
+    """A table of a collection as a file.
+
+    Raises `NotFound` where there are no groups or periods to tell of, and for Parquet if the server lacks the extra.
+    """
     await run_in_threadpool(check_reader, request, collection)
-    published = await service.descriptions.of(collection) if table == "population" else None
-    content = await service.compute(_written, collection, service, published, table, format)
+    _check_parts(collection, table)
+    write = _STORED.get(table) or partial(_write_described, await service.descriptions.of(collection), table)
+    content = await service.compute(_written, partial(write, collection, service), f"{table}.{format}")
     name = f"{collection.id}-{table}.{format}"
     return Response(
         content, headers={"Content-Disposition": f'attachment; filename="{name}"'}, media_type=_TYPES[format]
     )
 
 
-def _written(
-    collection: Collection, service: Service, published: Published | None, table: Table, format: Format
-) -> bytes:
+def _check_parts(collection: Collection, table: Table) -> None:
+    known = {"groups": collection.specification.groups, "periods": collection.specification.period}
+    if known.get(table, table) is None:
+        raise NotFound(f"This collection has no {table}.")
+
+
+def _written(write: Callable[[Path], None], name: str) -> bytes:
     with TemporaryDirectory() as folder:
-        file = Path(folder) / f"{table}.{format}"
+        file = Path(folder) / name
         try:
-            if published is None:
-                _WRITERS[table](collection, service, file)
-            else:
-                _write_population(collection, service, published, file)
+            write(file)
         except MissingExtra:
             raise NotFound("This server cannot write Parquet: its operator can install the extra tables.") from None
         return file.read_bytes()
 
 
-def _write_population(collection: Collection, service: Service, published: Published, file: Path) -> None:
+def _write_described(published: Published, table: Table, collection: Collection, service: Service, file: Path) -> None:
     whole, terms = published.described, service.collections.terms(collection)
     found = parse_posterior(
         collection.id,
@@ -82,7 +90,10 @@ def _write_population(collection: Collection, service: Service, published: Publi
         lambda: parse_particles({}),
         terms=terms,
     )
-    columns, rows = population_table(found, basis(collection.specification, whole))
+    if table == "groups" or table == "periods":
+        columns, rows = parts_table(replace(found, groups=whole.groups or {}, periods=whole.periods or {}), table)
+    else:
+        columns, rows = population_table(found, basis(collection.specification, whole))
     write_table(file, rows, columns)
 
 
@@ -106,7 +117,4 @@ def _write_history(collection: Collection, service: Service, file: Path) -> None
     write_table(file, rows, columns)
 
 
-_WRITERS: dict[str, Callable[[Collection, Service, Path], None]] = {
-    "counts": _write_counts,
-    "history": _write_history,
-}
+_STORED: dict[str, _Write] = {"counts": _write_counts, "history": _write_history}

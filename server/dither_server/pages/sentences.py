@@ -10,6 +10,7 @@ from dither_client.posterior.digits import correlation_numbers, population_numbe
 from dither_client.posterior.names import a_distribution, distribution_name, mechanism_name
 from dither_client.posterior.sentences import (
     LEAVE_OUT,
+    ONLY_ASSUMED,
     basis_sentence,
     category_lines,
     misfit_sentence,
@@ -153,7 +154,7 @@ def _unassumed(specification: Specification) -> str | None:
 def basis(specification: Specification, posterior: PosteriorReply) -> str:
     """What is assumed of the population, and how many answers were learnt."""
     if not (posterior.answers or posterior.members):
-        return "Before any answer this is only what was assumed."
+        return ONLY_ASSUMED
     period = specification.period
     return basis_sentence(
         (specification.family.name, specification.transform),

@@ -105,6 +105,53 @@ def test_the_population_is_exported(server: FakeServer, dither: Dither, tmp_path
     }
 
 
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+@pytest.mark.parametrize(
+    ("parts", "basis"),
+    [
+        ("groups", "of all groups, which borrow from each other, and holds if the values in each group follow"),
+        ("periods", "of all weeks, which borrow from each other, and holds if the values of each week follow"),
+    ],
+)
+def test_groups_and_periods_are_exported_beside_the_population(
+    server: FakeServer, dither: Dither, tmp_path: Path, parts: str, basis: str, ending: str
+) -> None:
+    own = {
+        "posterior": {},
+        "covariance": [],
+        **{name: POPULATION[name] for name in ("quantiles", "mean_value", "above")},
+    }
+    borrowed = {"borrowed": {"mu": 0.5}} if parts == "groups" else {"start": "2026-02-09"}
+    known = {parts: {"west": {"answers": 5, **borrowed, **own}, "-1": {"answers": 0, **borrowed, **own}}}
+    server.refusals["/v1/collections/laplace/posterior"] = (200, POSTERIOR | POPULATION | known)
+    server.refusals["/v1/collections/laplace"] = (200, server.terms("laplace") | {"unit": "€", "period": "week"})
+    file, beside = tmp_path / f"wages.{ending}", tmp_path / f"wages-{parts}.{ending}"
+    saved = dither("export", "laplace", "--quantiles", file, "--json").json
+    assert saved == {"quantiles": {"file": str(file), "rows": 6}, parts: {"file": str(beside), "rows": 10}}
+    assert len([request for request in server.requests if request.path.endswith("/posterior")]) == 1
+    said = dither("export", "laplace", "--quantiles", file).err
+    assert said == f"6 rows are in {file}.\n10 rows by {parts[:-1]} are in {beside}.\n"
+    read = pandas.read_csv if ending == "csv" else pandas.read_parquet
+    whole, rows = read(file), read(beside)
+    assert list(rows) == [parts[:-1], "answers", *whole]
+    assert rows[parts[:-1]].tolist() == ["west"] * 5 + ["-1"] * 5
+    assert rows["answers"].tolist() == [5] * 5 + [0] * 5
+    assert rows["what"].tolist() == [*["quantile"] * 3, "mean", "share_above"] * 2
+    assert rows["q95"].tolist() == [SUMMARY["q95"]] * 10
+    assert rows["unit"][:4].tolist() == ["€"] * 4
+    assert set(rows["rests_on"]) == {f"This rests on 1,234 answers at ε = 1 {basis} a normal distribution."}
+
+
+def test_groups_take_no_file_that_is_named_for_something_else(
+    server: FakeServer, dither: Dither, tmp_path: Path
+) -> None:
+    taken = tmp_path / "wages-groups.csv"
+    refused = dither("export", "laplace", "--quantiles", tmp_path / "wages.csv", "--counts", taken)
+    assert refused.status == 2
+    assert "wages-groups.csv is where --quantiles saves groups or periods: name another file" in refused.one_sentence()
+    assert server.requests == []
+
+
 def test_a_missing_folder_is_named_before_the_server_is_asked(server: FakeServer, dither: Dither) -> None:
     for option in ("counts", "parquet-by-day", "quantiles", "report", "everything"):
         ending = {"report": "/a.html", "everything": "/a.zip", "parquet-by-day": "/days"}.get(option, "/a.csv")
