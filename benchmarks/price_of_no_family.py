@@ -68,7 +68,7 @@ def _rms(errors: FloatArray) -> FloatArray:
 
 
 def _ratios(errors: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Of errors (n, 3), the first column's over each of the others', with standard errors."""
+    """The first column of errors (n, 3) over each of the others, with standard errors."""
     rng = np.random.default_rng(0)
     again = _rms(errors[rng.integers(len(errors), size=(_RESAMPLES, len(errors)))])
     found = _rms(errors)
