@@ -82,10 +82,11 @@ def price(epsilon: Fraction, rho: Fraction | None, account: Ledger) -> str:
     return f"It costs ε = {epsilon_text(epsilon)}{stated}; you have spent {spent} and allow {allowed} in total."
 
 
-def report(client: Client, receipt: Receipt | Shared) -> None:
-    """Prints what an answer has cost, and the receipt."""
+def report(client: Client, receipt: Receipt | Shared, turns: int = 1) -> None:
+    """Prints what an answer, or one of so many turns of a panel, has cost, and the receipt."""
     rho = receipt.query.rho
     stated = "" if rho is None else f" (ρ = {epsilon_text(rho)})"
     cost, spent = epsilon_text(receipt.query.epsilon), epsilon_text(client.ledger.spent())
-    typer.echo(f"It cost ε = {cost}{stated}; you have spent {spent} in total.")
+    others = f", as each of your {turns} turns does, paid when you joined" if turns > 1 else ""
+    typer.echo(f"It cost ε = {cost}{stated}{others}; you have spent {spent} in total.")
     typer.echo(f"Receipt: {receipt.receipt}")

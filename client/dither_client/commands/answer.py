@@ -25,7 +25,7 @@ from dither_client.commands._spending import (
 from dither_client.commands._value import ask_group, ask_value, introduce, read_named, read_value
 from dither_client.errors import InvalidQuery, NotYourTurn, Problem
 from dither_client.ledger.sqlite import Ledger
-from dither_client.mechanisms.epsilon import listed, wire_epsilon
+from dither_client.mechanisms.epsilon import epsilon_text, listed, wire_epsilon
 from dither_client.mechanisms.panel import Panel
 from dither_client.mechanisms.query import Query
 from dither_client.posterior.digits import rounded
@@ -197,11 +197,11 @@ def _take_turn(client: Client, account: Ledger, collection: str, panel: Panel, c
 
 
 def _report_no_turn(client: Client, collection: str, error: NotYourTurn, as_json: bool) -> None:
+    spent = client.ledger.spent()
     if as_json:
-        spent = client.ledger.spent()
         print_json({"collection": collection, "receipt": None, "next_turn": error.next_turn, "spent": spent})
         return
-    typer.echo(f"{str(error)[0].upper()}{str(error)[1:]}.")
+    typer.echo(f"{str(error)[0].upper()}{str(error)[1:]}. You have spent {epsilon_text(spent)} in total.")
 
 
 def _in_words(query: Query, answer: int, terms: Terms | None) -> str:
@@ -251,6 +251,6 @@ def _report(client: Client, receipt: Receipt, terms: Terms | None, as_json: bool
         )
         return
     typer.echo(f"Your answer was sent: {_in_words(receipt.query, receipt.answer, terms)}.")
-    report(client, receipt)
+    report(client, receipt, 1 if terms is None or terms.panel is None else terms.panel.answers)
     if terms is not None and terms.thank_you is not None:
         typer.echo(terms.thank_you)

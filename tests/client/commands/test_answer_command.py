@@ -167,7 +167,7 @@ def test_a_turn_of_a_panel(server: FakeServer, answer: Answer) -> None:
     panel(server)
     status, out, _ = answer("laplace", VALUE)
     assert status == 0
-    assert "It cost ε = 1; you have spent 2 in total." in out
+    assert "It cost ε = 1, as each of your 2 turns does, paid when you joined; you have spent 2 in total." in out
 
 
 def test_a_period_that_is_not_ones_turn(server: FakeServer, answer: Answer, ledger: Path) -> None:
@@ -178,7 +178,10 @@ def test_a_period_that_is_not_ones_turn(server: FakeServer, answer: Answer, ledg
     for value in (["-"], []):
         status, out, err = answer("laplace", *value, stdin=VALUE.encode())
         assert status == 0
-        assert "This is not your turn, and nothing was sent: the next one is in February 2090." in out
+        assert (
+            "This is not your turn, and nothing was sent: the next one is in February 2090. You have spent 2 in total."
+            in out
+        )
         assert DIGITS not in out + err
     status, out, _ = answer("laplace", "--json", "-", stdin=VALUE.encode())
     assert (status, json.loads(out)["next_turn"], json.loads(out)["spent"]) == (0, "2090-02", 2)
