@@ -62,7 +62,7 @@ class Views:
             known = self._newest.get(collection.number)
             if known is not None and known.published is published:
                 return known
-            particles = await service.learners.particles(collection)
+            particles = published.particles or await service.learners.particles(collection)
             began = time.monotonic()
             made = await service.compute(_view, collection, published, particles)
             service.descriptions.took(collection.number, time.monotonic() - began)

@@ -72,13 +72,18 @@ def test_curves_are_a_part_of_what_a_description_takes(site: Site, now: list[flo
     collection = site.create(visibility="public")
     answered(site, collection, 1)
     charts = f"/collections/{collection}/charts.json"
-    assert site.client.get(charts).json()["answers"] == 1
+    first = site.client.get(charts).json()
+    assert first["answers"] == 1
     answered(site, collection, 2)
     now[0] += 1.5 * REST * SECONDS
-    assert site.client.get(charts).json()["answers"] == answers(site, collection) == 1
+    charted = site.client.get(charts).json()
+    assert charted["answers"] == answers(site, collection) == 1
+    assert charted["densities"] == first["densities"]
     now[0] += REST * SECONDS
     assert answers(site, collection) == 2
-    assert site.client.get(charts).json()["answers"] == 2
+    charted = site.client.get(charts).json()
+    assert charted["answers"] == 2
+    assert charted["densities"] != first["densities"]
 
 
 def test_an_archive_has_the_last_answer_at_once(site: Site, now: list[float]) -> None:
