@@ -22,7 +22,7 @@ from dither_estimator.nonparametric.base import ShapedBase
 from dither_estimator.nonparametric.distribution import Distribution
 from dither_estimator.nonparametric.evidence import log_evidence
 from dither_estimator.nonparametric.fitting import fit_base
-from dither_estimator.nonparametric.support import Support
+from dither_estimator.nonparametric.support import ANYWHERE, Support
 from dither_estimator.particles.evidence import Evidence
 from dither_estimator.priors.prior import parse_prior
 
@@ -31,6 +31,12 @@ __all__ = ["Description", "compare_with_families", "families_on", "family_log_ev
 _MOST = np.array([0.1, 0.9])
 """The levels between which most values lie."""
 _STARTS = 200
+_MOST_OUTSIDE = 0.05
+"""The share of a family beyond the bounds that may stand for people at the bounds, as a bound that catches slips has.
+
+More would be a normal with 60% below 0 for the 60% who have exactly 0.
+"""
+_NEARLY_ALL = 1 - 1e-9
 _MIN_ANSWERS = 500
 """Fewer answers than this are not held against the one family that is named."""
 _NARROWEST = 1e-9, 1e-98
@@ -97,7 +103,7 @@ def compare_with_families(counts: Counts, distribution: Distribution) -> Compari
     if not low < high:  # most people have one of the atoms
         low, high = support.value(base.quantile(_MOST)).tolist()
     described = families_on(support)
-    found = [family_log_evidence(each, counts, low, high) for each in described]
+    found = [family_log_evidence(each, counts, low, high, support) for each in described]
     none = log_evidence(counts, base, support)
     if not all(-math.inf < each <= 0 for each in (none, *found)):
         return Comparison((), CANNOT_TELL)  # values so alike that floating point has no likelihood of them
@@ -163,10 +169,14 @@ def _measured(low: float, high: float) -> list[str]:
     return [name for name, family in families.items() if not family.discrete and family.support == (low, high)]
 
 
-def family_log_evidence(description: Description, counts: Counts, low: float, high: float) -> float:
+def family_log_evidence(
+    description: Description, counts: Counts, low: float, high: float, support: Support = ANYWHERE
+) -> float:
     """The log evidence of a family, in nats, for answers to questions in the values' own units.
 
-    Most values lie between `low` and `high`, where its members are looked for. Raises `ValueError` without answers.
+    Most values lie between `low` and `high`, where its members are looked for. What a member has beyond the bounds of
+    the support stands for people at the bounds; if that is more than 5% of it, none of all who answered may be there.
+    Raises `ValueError` without answers.
     """
     from scipy.optimize import minimize
 
@@ -186,7 +196,20 @@ def family_log_evidence(description: Description, counts: Counts, low: float, hi
             return height, units * gradient
 
         found = minimize(negative, np.zeros(len(start)), jac=True, method="L-BFGS-B")
-    return -float(found.fun) - 0.5 * len(family.parameters) * math.log1p(answers)
+    evidence = -float(found.fun) - 0.5 * len(family.parameters) * math.log1p(answers)
+    outside = _outside(description, family.constrain((start + units * found.x)[np.newaxis]), support)
+    return evidence if outside <= _MOST_OUTSIDE else evidence + answers * math.log1p(-min(outside, _NEARLY_ALL))
+
+
+def _outside(description: Description, theta: FloatArray, support: Support) -> float:
+    """The share of the member `theta` (1, d) that lies beyond the bounds of the support."""
+    low, high = ((bound if bound is not None else math.nan) for bound in (support.minimum, support.maximum))
+    ends = description.scaled(np.array([low, high]))
+    with np.errstate(all="ignore"):
+        below, up_to = find_family(description.family).cdf(theta, ends)[0].tolist()
+    if description.mirrored:
+        below, up_to = 1 - below, 1 - up_to
+    return (0.0 if math.isnan(low) else below) + (0.0 if math.isnan(high) else 1 - up_to)
 
 
 class _Likelihood:

@@ -237,6 +237,10 @@ def spending(y: Any) -> Any:
     return 0.25 + 0.75 * stats.lognorm.cdf(y, 1.4, scale=np.exp(4.2))
 
 
+def mostly_zeros(y: Any) -> Any:
+    return np.where(np.asarray(y) < 500, 0.6 + 0.4 * stats.lognorm.cdf(y, 1.0, scale=np.exp(4.5)), 1.0)
+
+
 @pytest.mark.parametrize(
     ("cdf", "cuts", "support", "refused"),
     [
@@ -246,6 +250,12 @@ def spending(y: Any) -> Any:
             stats.lognorm(1.4, scale=66).ppf(LEVELS),
             Support(minimum=0.0, atoms=(0.0,)),
             {"lognormal", "gamma"},
+        ),
+        (
+            mostly_zeros,
+            stats.lognorm(1.0, scale=np.exp(4.5)).ppf(LEVELS),
+            Support(minimum=0.0, maximum=500.0, atoms=(0.0, 500.0)),
+            {"normal", "lognormal", "gamma"},
         ),
         (WIDE.cdf, WIDE.ppf(LEVELS), ANYWHERE, set()),
         (WAGES.cdf, WAGES.ppf(LEVELS), POSITIVE, set()),
