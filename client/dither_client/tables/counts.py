@@ -231,7 +231,8 @@ def _write_parquet(path: Path, table: list[dict[str, Any]], columns: Sequence[st
     import pyarrow
     from pyarrow import parquet
 
-    types = {**dict.fromkeys(_INTEGERS, pyarrow.int64()), **dict.fromkeys(_TEXTS, pyarrow.string())}
+    words = {name for row in table for name, value in row.items() if isinstance(value, str)}
+    types = {**dict.fromkeys(_INTEGERS, pyarrow.int64()), **dict.fromkeys([*_TEXTS, *words], pyarrow.string())}
     schema = pyarrow.schema([(column, types.get(column, pyarrow.float64())) for column in columns])
     parquet.write_table(pyarrow.Table.from_pylist(table, schema), path)
 

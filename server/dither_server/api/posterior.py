@@ -26,6 +26,7 @@ from dither_server.api.callers import (
     ServiceOf,
     check_analyst,
     check_reader,
+    may_read,
 )
 from dither_server.api.messages import examples
 from dither_server.api.messages.posteriors import AnswersReply, HistoryReply, ParticlesReply, QueriesReply
@@ -156,7 +157,7 @@ async def show_particles(
         collection.group_number(group)
         drawn = await service.compute(service.learners.snapshots.of_group, collection, group)
     else:
-        found = await service.learners.particles(collection)
+        found = await service.particles(collection, await service.learners.published(collection))
         drawn = await service.compute(lambda: (found.names, found.values, found.weights))
     return StreamingResponse(_particles(service, *drawn), media_type="application/json")
 
@@ -311,6 +312,10 @@ async def _events(request: Request, collection: Collection, service: Service) ->
     while said != "closed" and not service.stopping.is_set() and not service.collections.deleted(collection):
         described = await service.descriptions.of(collection)
         state = service.collections.state(collection)
+        if (described is not sent or silent >= _COMMENT_SECONDS) and not await run_in_threadpool(
+            may_read, request, collection
+        ):
+            return  # the token or the session has ended meanwhile
         if described is not sent:
             sent, silent = described, 0.0
             for piece in _event("posterior", described.reply):

@@ -76,7 +76,6 @@ _HEAD_TOO_LARGE = HeadTooLarge(
     f"{MAX_SEMICOLONS} semicolons in headers: send fewer cookies."
 )
 _TOO_MANY_CONNECTIONS = Overloaded("There are too many connections: try again later.")
-_TOO_MANY_PIPELINED = Overloaded(f"At most {MAX_PIPELINED} requests of a connection may wait for an earlier one.")
 
 
 def room() -> int:
@@ -178,7 +177,7 @@ class BoundedConnection(HttpToolsProtocol):
         if size > MAX_HEAD or content.count(b";") > MAX_SEMICOLONS:
             self._give_up(_HEAD_TOO_LARGE)
         if len(self.pipeline) >= MAX_PIPELINED:
-            self._give_up(_TOO_MANY_PIPELINED)
+            raise ValueError("too many requests wait")  # ends the parsing
         super().on_headers_complete()
 
     def _start_asgi_task(self, cycle: RequestResponseCycle, app: Any) -> None:
@@ -226,16 +225,17 @@ class BoundedConnection(HttpToolsProtocol):
         self.transport.close()
 
     def _leave(self) -> bool:
-        """Tells the request that is being answered that nobody reads its reply.
+        """Tells the request that is being answered, if there is one, that nobody reads its reply.
 
-        Whether a part of that was sent: a refusal after it would be read as the rest.
+        Whether a refusal would be read as its reply, or as the rest of it, though it is not about this request's body.
         """
         cycle = self._answered
         if cycle is None or cycle.response_complete:
             return False
         cycle.disconnected = True
         cycle.message_event.set()
-        return cycle.response_started
+        in_body = cycle.more_body and cycle.scope is self.scope
+        return cycle.response_started or not in_body
 
 
 class _HealthAlone:

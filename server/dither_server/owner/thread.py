@@ -34,7 +34,7 @@ from dither_server.owner.collection_learner import CollectionLearner
 from dither_server.owner.pace import Pace
 from dither_server.owner.persistence import PersistedLearner
 from dither_server.owner.publications import Edition, read_editions, read_publication
-from dither_server.owner.published import Particles, Pools, Published, Question
+from dither_server.owner.published import Pools, Published, Question
 from dither_server.owner.snapshot_particles import SnapshotParticles
 from dither_server.owner.unhurried import Unhurried
 from dither_server.replicas.leases import Lease, LeaseLost, free_leases, held
@@ -196,13 +196,6 @@ class Learners:
         """The state to draw questions from; waits for a moment if better questions are about to come."""
         await self._pace.keep(collection.number)
         return await self.published(collection)
-
-    async def particles(self, collection: Collection) -> Particles:
-        """The particles, or those of the last snapshot if another process runs them. Raises `Unavailable`."""
-        published = await self.published(collection)
-        if published.particles is not None:
-            return published.particles
-        return await asyncio.to_thread(self.snapshots.of, collection)
 
     def draw(self, published: Published, epsilon: Fraction, group: int = NO_GROUP) -> Question:
         """A uniform draw from the group's pool at `epsilon`, or with probability `check_share` a check question."""

@@ -11,6 +11,7 @@ from dither_server.collections.collection import Collection
 from dither_server.owner.published import Particles, Published
 from dither_server.pages.charts import component_curves, curves
 from dither_server.pages.sentences import Findings, find
+from dither_server.service.descriptions import timed
 from dither_server.service.service import Service
 from dither_server.service.turns import Turns
 
@@ -62,10 +63,9 @@ class Views:
             known = self._newest.get(collection.number)
             if known is not None and known.published is published:
                 return known
-            particles = published.particles or await service.learners.particles(collection)
-            began = time.monotonic()
-            made = await service.compute(_view, collection, published, particles)
-            service.descriptions.took(collection.number, time.monotonic() - began)
+            particles = await service.particles(collection, published)
+            made, seconds = await service.compute(timed, _view, collection, published, particles)
+            service.descriptions.took(collection.number, seconds)
             self._newest = {number: view for number, view in self._newest.items() if service.learners.has(number)}
             self._newest[collection.number] = made
             return made

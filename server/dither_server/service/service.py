@@ -38,6 +38,7 @@ from dither_server.database.watchdog import watch
 from dither_server.errors import Overloaded, StartRefused, TooManyStreams, Unavailable
 from dither_server.http.connections import room
 from dither_server.metrics import Metrics
+from dither_server.owner.published import Particles, Published
 from dither_server.owner.thread import Learners
 from dither_server.replicas.membership import Membership, have_secret
 from dither_server.service.descriptions import Descriptions
@@ -153,6 +154,12 @@ class Service:
     async def compute(self, function: Callable[_P, _T], *args: _P.args, **kwargs: _P.kwargs) -> _T:
         """What `function` returns, run in one of the threads for what may take long; others wait without a thread."""
         return await anyio.to_thread.run_sync(partial(function, *args, **kwargs), limiter=self._long_threads)
+
+    async def particles(self, collection: Collection, published: Published) -> Particles:
+        """The particles of what is published, or those of the last snapshot if another process runs them."""
+        if published.particles is not None:
+            return published.particles
+        return await self.compute(self.learners.snapshots.of, collection)
 
     async def check_ready(self) -> None:
         """Raises `Unavailable`, or what the database raises, unless answers can be stored and learnt."""

@@ -172,3 +172,16 @@ def test_a_life_that_is_none_is_refused(site: Site, days: object) -> None:
     assert problem(reply) == (422, "invalid-body")
     assert reply.json()["detail"].startswith("days")
     assert site.service.access.list() == []
+
+
+def test_a_stream_tells_nothing_more_once_its_token_is_revoked(any_site: Site) -> None:
+    site, collection = any_site, any_site.create()
+    made = make(site, "analyst")
+    own = bearer(made)
+    with site.client.stream("GET", f"/v1/collections/{collection}/posterior/stream", headers=own) as events:
+        lines = events.iter_lines()
+        assert next(lines) == "event: posterior"
+        assert site.client.delete(f"/v1/tokens/{made['id']}", headers=ADMIN).status_code == 204
+        site.respond(collection, site.ticket(collection))
+        rest = "\n".join(lines)
+    assert "event: posterior" not in rest

@@ -216,7 +216,7 @@ def gateway(site: Site, name: str) -> tuple[str, dict[str, str]]:
 
 def test_each_gateways_share_is_told(any_site: Site) -> None:
     site = any_site
-    collection = site.create(admission="gateway")
+    collection = site.create(admission="gateway", visibility="public")
     shares = {}
     for name, count in (("north", 90), ("south", 30)):
         token, headers = gateway(site, name)
@@ -230,10 +230,12 @@ def test_each_gateways_share_is_told(any_site: Site) -> None:
         {"id": shares["north"], "name": "north", "tickets": 90, "answers": 80, "share": 0.8},
         {"id": shares["south"], "name": "south", "tickets": 30, "answers": 20, "share": 0.2},
     ]
-    assert found["warnings"] == [
-        f"One gateway, north ({shares['north']}), brought 80% of the answers: "
-        "it could have determined the result alone."
-    ]
+    told = "One gateway of 2 brought 80% of the answers: it could have determined the result alone."
+    assert found["warnings"] == [told]
+    for end in ("", "/report", "/findings.json"):  # which anybody may read
+        page = site.client.get(f"/collections/{collection}{end}").text
+        assert told in page
+        assert not any(secret in page for secret in ("north", *shares.values()))
 
 
 def test_where_anyone_gets_tickets_there_are_no_gateways(site: Site) -> None:

@@ -57,6 +57,16 @@ def test_the_population_is_downloaded_with_its_unit_and_what_it_rests_on(site: S
     }
 
 
+def test_numbers_that_go_together_are_downloaded_in_either_format(site: Site) -> None:
+    parts = [{"name": "wage", "family": "normal", "unit": "€"}, {"name": "age", "family": "normal"}]
+    collection = site.create(family=None, range=None, visibility="public", components=parts)
+    path = f"/collections/{collection}/export/population"
+    by_csv, by_parquet = (io.BytesIO(site.client.get(f"{path}.{end}").content) for end in ("csv", "parquet"))
+    rows = pd.read_parquet(by_parquet)
+    assert set(rows["component"]) == {"wage", "age", ""}
+    assert list(pd.read_csv(by_csv, keep_default_na=False)["component"]) == list(rows["component"])
+
+
 WHOLE = ["what", "of", "mean", "sd", "q05", "q25", "q50", "q75", "q95", "unit", "rests_on"]
 
 
