@@ -9,7 +9,8 @@ place in the population stays the same; the posterior takes answers as independe
 `benchmarks.calibration`; the false-alarm rate of all of them together is `FALSE_ALARMS`. A posterior that counts each
 answer twice is the broken variant: its intervals are too narrow, and the tests have to see that.
 
-The prior of a step is in units of a fit to all weeks, which the answers say; here, of the first week's sigma.
+The prior of a step is in units of a fit to all weeks, which the answers say; here, of the first week's sigma. No truth
+jumps, though the prior expects that of 42% of 20 weeks: the answers soon say that it did not happen.
 
 What is done is kept in `FOLDER`, so that the same command goes on where it stopped; after a change to the estimator it
 needs another folder.

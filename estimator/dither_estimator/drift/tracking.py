@@ -11,8 +11,10 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 import numpy.typing as npt
+from scipy.special import logsumexp
 
-from dither_estimator.drift.walk import Backward, Start, filter_sites, log_densities
+from dither_estimator.drift.jumps import Jumps
+from dither_estimator.drift.walk import Backward, Start, filter_sites
 from dither_estimator.families import FloatArray
 from dither_estimator.hierarchy.collapsed import Sites
 from dither_estimator.hierarchy.pooled_fit import Units, pooled_fit, units_of, unknown
@@ -109,7 +111,7 @@ def track(
     if log_scales is None:
         target, proposals, chosen = _with_scales(rng, target, draws)
     else:
-        target, _, _ = _climbed(target, None, log_scales)
+        target, _, _ = _climbed(target, None, target.likeliest_steps(log_scales))
         chosen = np.repeat(log_scales[None], draws, axis=0)
     blocks = np.array_split(chosen, -(-draws * len(tables) // _BLOCK_SIZE))
     return _joined([_run(rng, target, block, proposals, sweeps) for block in blocks], units)
@@ -136,21 +138,29 @@ class _Target:
     start: Start
     log_prior_ratio: Callable[[FloatArray], FloatArray]
     """The log of the prior of the first period (k, d), divided by its Gaussian approximation, shape (k,)."""
+    jumps: Jumps
 
     def log_density(self, log_scales: FloatArray) -> FloatArray:
-        """The log density of `log τ` (k, d), with the paths integrated out under the sites, shape (k,)."""
-        scales = _scales(log_scales)
-        steps = np.broadcast_to(scales, (self.sites.linear.shape[1] - 1, *scales.shape))
-        return _with_prior(log_scales, log_densities(self.sites, self.start, steps)[-1])
+        """The log density of `log τ` (k, d), with jumps and paths integrated out under the sites, shape (k,)."""
+        return _with_prior(log_scales, logsumexp(self._by_jump(log_scales), axis=1))
 
-    def filtered(self, log_scales: FloatArray) -> tuple[FloatArray, Backward]:
-        """The log density, and what draws paths."""
-        total, backward = filter_sites(self.sites, self.start, _scales(log_scales))
-        return _with_prior(log_scales, total), backward
+    def filtered(self, rng: np.random.Generator, log_scales: FloatArray) -> tuple[FloatArray, Backward]:
+        """The log density, and what draws paths, with jumps that are drawn as the sites have them."""
+        by_jump = self._by_jump(log_scales)
+        steps = self.jumps.steps(_scales(log_scales).T, self.jumps.drawn(rng, by_jump))
+        return _with_prior(log_scales, logsumexp(by_jump, axis=1)), filter_sites(self.sites, self.start, steps)[1]
 
-    def height(self, path: FloatArray, log_scales: FloatArray) -> FloatArray:
-        """The exact log posterior of paths (periods, d, k) of walks of one scale (d,), up to a constant, shape (k,)."""
-        first, steps = path[0].T, np.diff(path, axis=0) / _scales(log_scales[None])
+    def likeliest_steps(self, log_scales: FloatArray) -> FloatArray:
+        """The scales of all steps (periods - 1, d, 1) of a walk of this scale (d,) with the likeliest jump."""
+        likeliest = self._by_jump(log_scales[None]).argmax(axis=1)
+        return self.jumps.steps(_scales(log_scales[None]).T, likeliest)
+
+    def _by_jump(self, log_scales: FloatArray) -> FloatArray:
+        return self.jumps.log_densities(self.sites, self.start, _scales(log_scales).T)
+
+    def height(self, path: FloatArray, scales: FloatArray) -> FloatArray:
+        """The exact log posterior of paths (periods, d, k) of steps of these scales, but for a constant, shape (k,)."""
+        first, steps = path[0].T, np.diff(path, axis=0) / scales
         start = self.log_prior_ratio(first) - 0.5 * (self.start.precision * (first - self.start.mean) ** 2).sum(axis=1)
         told = self.likelihood.log_likelihood(np.moveaxis(path, 0, -1)).sum(axis=1)
         return np.asarray(start + told - 0.5 * (steps**2).sum(axis=(0, 1)))
@@ -184,7 +194,7 @@ def _target(rng: np.random.Generator, prior: Prior, likelihood: PeriodLikelihood
 
     size, periods = len(units.unit), likelihood.likelihood.size
     sites = scored_sites(likelihood.log_likelihood, likelihood.score_and_information, size, periods)
-    return _Target(likelihood, sites, start, log_ratio)
+    return _Target(likelihood, sites, start, log_ratio, Jumps.none(periods))
 
 
 def _weighed(
@@ -206,10 +216,12 @@ def _with_scales(rng: np.random.Generator, target: _Target, draws: int) -> tuple
     size, path = len(target.sites.linear), None
     proposals = Proposals(np.full(size, np.log(SCALE / 2)), 1.2 * np.eye(size))
     for _ in range(_ROUNDS):
+        target = replace(target, jumps=Jumps.likely(target.sites, target.start, proposals.mean))
         proposals, _ = _weighed(rng, target, proposals, draws)
-        target, path, gain = _climbed(target, path, proposals.mean)
+        target, path, gain = _climbed(target, path, target.likeliest_steps(proposals.mean))
         if gain < _NEAR_ENOUGH:
             break
+    target = replace(target, jumps=Jumps.likely(target.sites, target.start, proposals.mean))
     return (target, *_weighed(rng, target, proposals, draws))
 
 
@@ -235,8 +247,9 @@ def _normalised(log_weights: FloatArray) -> FloatArray:
     return np.asarray(shares / shares.sum())
 
 
-def _climbed(target: _Target, path: FloatArray | None, log_scales: FloatArray) -> tuple[_Target, FloatArray, float]:
-    """Sites at the most likely path (periods, d) of walks of this scale, that path, and by how much it beats `path`.
+def _climbed(target: _Target, path: FloatArray | None, scales: FloatArray) -> tuple[_Target, FloatArray, float]:
+    """Sites at the most likely path (periods, d) of steps of these scales (periods - 1, d, 1), that path, and by how
+    much it beats `path`.
 
     Sites that were made where a likelihood is flat say next to nothing, and would hold the path there: so steps of the
     search that lead down are made shorter.
@@ -244,17 +257,17 @@ def _climbed(target: _Target, path: FloatArray | None, log_scales: FloatArray) -
     d, periods = target.sites.linear.shape
 
     def middle(target: _Target) -> FloatArray:
-        return target.filtered(log_scales[None])[1].path(np.zeros((periods, d, 1)))[:, :, 0]
+        return filter_sites(target.sites, target.start, scales)[1].path(np.zeros((periods, d, 1)))[:, :, 0]
 
     first = middle(target)
     tried = np.stack([first, first if path is None else path], axis=-1)
-    heights = target.height(tried, log_scales)
+    heights = target.height(tried, scales)
     at, height = tried[:, :, int(np.argmax(heights))], float(heights.max())
     before = -np.inf if path is None else float(heights[1])
     for _ in range(_CLIMBS):
         target = replace(target, sites=target.likelihood.sites_at(at.T))
         tried = at[:, :, None] + (middle(target) - at)[:, :, None] * LENGTHS
-        heights = target.height(tried, log_scales)
+        heights = target.height(tried, scales)
         best = int(np.argmax(heights))
         gain = float(heights[best]) - height
         if not gain > 0:
@@ -281,7 +294,7 @@ def _run(
 ) -> _Chains:
     """Chains after `sweeps` sweeps, each from one of the `log_scales` (k, d), which stay fixed without proposals."""
     d, periods = target.sites.linear.shape
-    log_density, backward = target.filtered(log_scales)
+    log_density, backward = target.filtered(rng, log_scales)
     noise = rng.standard_normal((periods, d, len(log_scales)))
     path = backward.path(noise)
     state = _Chains(log_scales, log_density, noise, backward, path, target.correction(path))
@@ -293,9 +306,9 @@ def _run(
 
 
 def _rescaled(rng: np.random.Generator, target: _Target, state: _Chains, proposals: Proposals) -> _Chains:
-    """New scales under the same noise."""
+    """New scales and jumps under the same noise."""
     log_scales = proposals.draw(rng, len(state.log_scales))
-    log_density, backward = target.filtered(log_scales)
+    log_density, backward = target.filtered(rng, log_scales)
     path = backward.path(state.noise)
     new = _Chains(log_scales, log_density, state.noise, backward, path, target.correction(path))
     log_ratio = new.correction + log_density - proposals.log_density(log_scales)

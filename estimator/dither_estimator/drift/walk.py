@@ -59,9 +59,9 @@ class Backward:
 
 
 def filter_sites(sites: Sites, start: Start, scales: FloatArray) -> tuple[FloatArray, Backward]:
-    """The log density of the sites (k,), and the draws of paths, for walks with steps of these scales (d, k)."""
+    """The log density of the sites (k,), and the draws of paths, for steps of scales (periods - 1, d, k)."""
     d, periods = sites.linear.shape
-    k = scales.shape[1]
+    k = scales.shape[2]
     total = np.zeros(k)
     mean, covariance = _first(start, k)
     means, gains, roots = (np.empty((periods - 1, *shape)) for shape in ((d, k), (d, d, k), (d, d, k)))
@@ -70,10 +70,10 @@ def filter_sites(sites: Sites, start: Start, scales: FloatArray) -> tuple[FloatA
         total += told
         if t < periods - 1:
             means[t] = mean
-            gains[t], roots[t] = _back(inverse, scales)
+            gains[t], roots[t] = _back(inverse, scales[t])
             covariance = _squared(factor)
             for i in range(d):
-                covariance[i, i] += scales[i] ** 2
+                covariance[i, i] += scales[t, i] ** 2
     return total, Backward(mean, factor, gains, means, roots)
 
 

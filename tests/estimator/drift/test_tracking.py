@@ -5,6 +5,7 @@ import pytest
 
 from dither_client import Query, RandomizedResponse
 from dither_estimator.drift.constancy import THRESHOLD, change_threshold, changes_of, constancy, evidence_of
+from dither_estimator.drift.jumps import Jumps
 from dither_estimator.drift.tracking import SCALE, track
 from dither_estimator.drift.walk import Start, filter_sites, log_densities
 from dither_estimator.families import FloatArray
@@ -45,7 +46,8 @@ def test_the_filter_and_its_paths_are_those_of_dense_gaussian_algebra() -> None:
     linear[:, 2], linear[1, 4] = 0, 0
     start = Start(np.array([0.3, -0.2]), np.array([0.5, 2.0]))
     scales = np.array([[0.4], [0.0]])
-    total, backward = filter_sites(Sites(precision, linear), start, scales)
+    steps = np.broadcast_to(scales, (periods - 1, d, 1))
+    total, backward = filter_sites(Sites(precision, linear), start, steps)
     index = np.minimum.outer(np.arange(periods), np.arange(periods))
     prior = np.kron(np.ones((periods, periods)), np.diag(1 / start.precision))
     prior += np.kron(index, np.diag(scales[:, 0] ** 2))
@@ -58,7 +60,6 @@ def test_the_filter_and_its_paths_are_those_of_dense_gaussian_algebra() -> None:
     residual = eta - told @ mean
     expected = mean @ (eta - told @ mean / 2) + residual @ covariance @ residual / 2 - np.linalg.slogdet(inner)[1] / 2
     assert total[0] == pytest.approx(expected)
-    steps = np.broadcast_to(scales, (periods - 1, d, 1))
     assert log_densities(Sites(precision, linear), start, steps)[-1, 0] == pytest.approx(expected)
     smoothed = backward.path(np.zeros((periods, d, 1)))[:, :, 0]
     assert smoothed == pytest.approx((mean + covariance @ residual).reshape(periods, d))
@@ -77,7 +78,10 @@ def _ranks(runs: int) -> FloatArray:
     for seed in range(runs):
         rng = np.random.default_rng([seed, 3])
         tau = SCALE * np.abs(rng.standard_t(4, 2))
-        steps = tau * rng.standard_normal((PERIODS, 2))
+        jumps = Jumps.all(PERIODS)
+        chosen = rng.choice(len(jumps.log_prior), 1, p=np.exp(jumps.log_prior))
+        steps = np.zeros((PERIODS, 2))
+        steps[1:] = jumps.steps(tau[None], chosen)[:, :, 0] * rng.standard_normal((PERIODS - 1, 2))
         steps[0] = (NORMAL.prior.sample(rng, 1)[0] - UNITS.centre) / UNITS.unit
         truth = UNITS.centre + UNITS.unit * steps.cumsum(axis=0)
         tables = tables_of(rng, truth, 300)
@@ -97,9 +101,9 @@ def test_ranks_of_the_truth_are_uniform() -> None:
 
 
 def test_a_wrong_weight_of_the_likelihood_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The broken variant counts every answer nine times: 20 runs tell."""
+    """The broken variant counts every answer nine times: 40 runs tell."""
     count_nine_times(monkeypatch)
-    assert least_p_value(_ranks(20)) < 1e-4
+    assert least_p_value(_ranks(40)) < 1e-4
 
 
 def _year(rng: np.random.Generator, information: FloatArray) -> Sites:
