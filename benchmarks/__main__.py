@@ -21,11 +21,13 @@ BENCHMARKS = (
     "scale_model",
     "accuracy",
     "any_distribution",
+    "price_of_no_family",
     "distribution_peers",
     "peer_quantiles",
     "smoothness",
     "groups",
     "periods",
+    "jumps",
     "panels",
     "calibration",
     "calibration_of_periods",
@@ -50,6 +52,7 @@ BENCHMARKS = (
     "regret",
     "ticket_limits",
     "hostile",
+    "public_reads",
     "pages",
 )
 
