@@ -9,9 +9,11 @@ A collection that was created with `keep_days` is removed when they are over, wi
 """
 
 import json
+import logging
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from sqlalchemy import Connection, Engine, select, update
@@ -26,7 +28,7 @@ from dither_server.collections.retention import DAY
 from dither_server.database.audit_log import append_audit
 from dither_server.database.purge import begin_purge, drop_answers, purge_step
 from dither_server.database.schema import collections, deletions
-from dither_server.errors import CollectionDeleted, NotDeleted, Unavailable
+from dither_server.errors import CollectionDeleted, CollectionRefused, NotDeleted, Unavailable
 
 __all__ = ["Deleted", "Deletions"]
 
@@ -34,6 +36,8 @@ _ANSWERS = 5_000
 """The most answers that one transaction drops."""
 
 _MOST_FAILED = 20
+
+_log = logging.getLogger(__name__)
 
 Transact = Callable[[Callable[[Connection], Any]], Any]
 
@@ -120,19 +124,36 @@ class Deletions:
     def sweep(self) -> None:
         """Does what is due: drops answers, and removes collections whose time is over. Any process may, at any time.
 
-        Raises `Unavailable` if the server is stopping.
+        What fails for one collection is logged, and the others have their turn. Raises `Unavailable` if the server is
+        stopping.
         """
         now = milliseconds(self._clock())
-        for number in self._begun():
-            self._purge(number, "server", None)
+        for number, collection_id in self._begun().items():
+            self._apart(collection_id, partial(self._purge, number, "server", None))
         for collection in list(self._collections.with_deleted()):
-            if collection.ends_at is not None and now >= collection.ends_at and collection.deleted_at is None:
-                self._mark(collection, "keep_days", now, now)
-                collection = self._collections.numbered(collection.number)
-            if collection.purge_at is not None and now >= collection.purge_at:
-                self._purge(collection.number, "server", now)
-            elif collection.keep_answers_days is not None:
-                self._drop(collection, now - collection.keep_answers_days * DAY)
+            self._apart(collection.id, partial(self._do_what_is_due, collection, now))
+
+    def _apart(self, collection_id: str, work: Callable[[], object]) -> None:
+        """Does some `work` on a collection, and logs that it failed."""
+        self._check_running()
+        try:
+            work()
+        except Unavailable:
+            raise
+        except CollectionRefused:
+            pass  # it was restored, or another process has removed it
+        except Exception as error:
+            facts = {"collection": collection_id, "error": type(error).__name__}
+            _log.error("what is due to be removed of a collection could not be", extra=facts)
+
+    def _do_what_is_due(self, collection: Collection, now: int) -> None:
+        if collection.ends_at is not None and now >= collection.ends_at and collection.deleted_at is None:
+            self._mark(collection, "keep_days", now, now)
+            collection = self._collections.numbered(collection.number)
+        if collection.purge_at is not None and now >= collection.purge_at:
+            self._purge(collection.number, "server", now)
+        elif collection.keep_answers_days is not None:
+            self._drop(collection, now - collection.keep_answers_days * DAY)
 
     def _mark(self, collection: Collection, by: str, at: int, purge_at: int) -> None:
         def run(connection: Connection) -> None:
@@ -164,11 +185,11 @@ class Deletions:
             number: int | None = connection.execute(found).scalar_one_or_none()
             return number
 
-    def _begun(self) -> list[int]:
-        """The collections that are being removed."""
-        found = select(deletions.c.number).where(deletions.c.receipt.is_(None))
+    def _begun(self) -> dict[int, str]:
+        """The numbers of the collections that are being removed, with their ids."""
+        found = select(deletions.c.number, deletions.c.id).where(deletions.c.receipt.is_(None))
         with self._engine.connect() as connection:
-            return list(connection.execute(found).scalars())
+            return {row.number: row.id for row in connection.execute(found)}
 
     def _purge(self, number: int, by: str, due: int | None) -> dict[str, Any]:
         """Removes a collection; `due` as in `begin_purge`."""

@@ -144,7 +144,7 @@ def drop_answers(connection: Connection, collection: int, received_before: int, 
 
     Tickets begin with their time of issue, so only the oldest ones are looked at.
     """
-    issued_before = (received_before // 1000 + _CLOCKS).to_bytes(4, "big")
+    issued_before = max(received_before // 1000 + _CLOCKS, 0).to_bytes(4, "big")
     old = (
         select(answers.c.ticket)
         .where(

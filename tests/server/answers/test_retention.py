@@ -8,6 +8,7 @@ import httpx2
 import pytest
 from sqlalchemy import func, select
 
+from dither_server.collections.retention import MAX_DAYS
 from dither_server.database.engine import make_engine
 from dither_server.database.schema import answers, spent_tickets
 from dither_server.tickets.office import SKEW, TICKET_LIFE
@@ -173,6 +174,17 @@ def test_nothing_that_is_dropped_could_be_sent_again(any_site: Site) -> None:
     site.clock.now -= TICKET_LIFE / 2
     assert problem(site.respond(collection, ticket)) == (410, "ticket-expired")
     assert site.stored(collection) == 1
+
+
+def test_answers_that_are_kept_for_longer_than_there_has_been_a_clock_stay(any_site: Site) -> None:
+    site = any_site
+    collection = site.create(keep_answers_days=MAX_DAYS)
+    site.respond(collection, site.ticket(collection))
+    ending = site.create(keep_days=10)
+    site.clock.now += 10 * 24 * 3600 + 1
+    site.service.deletions.sweep()
+    assert rows(site, answers) == 1
+    assert [receipt["collection"] for receipt in site.service.deletions.receipts()] == [ending]
 
 
 def test_all_of_it_goes_when_its_time_is_over(any_site: Site) -> None:

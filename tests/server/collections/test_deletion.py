@@ -218,6 +218,37 @@ def test_what_nobody_restores_in_time_is_removed(any_site: Site) -> None:
     )
 
 
+def test_a_collection_that_cannot_be_removed_keeps_no_other_from_it(
+    any_site: Site, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Neither one whose removal had begun, nor one whose time has come since."""
+    site = any_site
+    due = [site.create(keep_days=10) for _ in range(4)]
+    numbers = [site.service.collections.get(collection).number for collection in due]
+    broken = {numbers[0], numbers[3]}
+    step = site.service.deletions._step
+
+    def failing(connection: Any, number: int) -> Any:
+        if number in broken:
+            raise ValueError("broken")
+        return step(connection, number)
+
+    monkeypatch.setattr(site.service.deletions, "_step", failing)
+    delete(site, due[0])
+    with pytest.raises(ValueError, match="broken"):
+        site.service.deletions.purge(due[0], "ada")
+    site.clock.now += 10 * 24 * 3600 + 1
+    site.service.deletions.sweep()
+    assert {receipt["collection"] for receipt in site.service.deletions.receipts()} == {due[1], due[2]}
+    told = [vars(record) for record in caplog.records if record.levelname == "ERROR"]
+    assert {(each["collection"], each["error"]) for each in told} == {
+        (collection, "ValueError") for collection in (due[0], due[3])
+    }
+    broken.clear()
+    site.service.deletions.sweep()
+    assert {receipt["collection"] for receipt in site.service.deletions.receipts()} == set(due)
+
+
 def test_a_removal_that_is_interrupted_is_finished_and_nothing_is_restored_meanwhile(
     database_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
