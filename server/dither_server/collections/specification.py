@@ -53,10 +53,14 @@ class CollectionSpec(StatisticalFields):
     )
 
     opens_at: _Time = Field(
-        default=None, description="No tickets are issued before this time.", examples=["2026-01-01T00:00:00Z"]
+        default=None,
+        description="No tickets are issued before this time, from 1970 to 9998.",
+        examples=["2026-01-01T00:00:00Z"],
     )
     closes_at: _Time = Field(
-        default=None, description="No answers are accepted from this time on.", examples=["2027-01-01T00:00:00Z"]
+        default=None,
+        description="No answers are accepted from this time on, from 1970 to 9998.",
+        examples=["2027-01-01T00:00:00Z"],
     )
     max_answers: int | None = Field(
         default=None,

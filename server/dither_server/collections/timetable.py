@@ -1,4 +1,4 @@
-"""Whether a collection that is created now lasts for as long as its own times promise."""
+"""Whether a collection's times can be stored and told, and whether it lasts for as long as they promise."""
 
 from datetime import UTC, datetime, time
 
@@ -10,13 +10,22 @@ from dither_server.errors import InvalidBody
 
 __all__ = ["check_times"]
 
+_FIRST = 0
+_END = milliseconds(datetime(9999, 1, 1, tzinfo=UTC).timestamp())
+"""Times lie between these (milliseconds): with a year to spare, in any zone they have a year of four digits."""
+
 
 def check_times(service: CollectionSpec, panel: Panel | None, now: int) -> None:
-    """Raises `InvalidBody` if it would be removed before it opens or closes, or end before all turns of its panel."""
+    """Raises `InvalidBody` unless its times can be told.
+
+    It also does if the collection would be removed before it opens or closes, or end before all turns of its panel.
+    """
     times = {"opens_at": service.opens_at, "closes_at": service.closes_at}
     named = {name: milliseconds(at.timestamp()) for name, at in times.items() if at is not None}
     removed = None if service.keep_days is None else now + service.keep_days * DAY
     for name, at in named.items():
+        if not _FIRST <= at < _END:
+            raise InvalidBody(f"{name}: Input should be a time from 1970 to 9998, in UTC.")
         if removed is not None and at > removed:
             raise InvalidBody(f"keep_days: Input should reach to {name}, counted from now.")
     if panel is None:

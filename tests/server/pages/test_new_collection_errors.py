@@ -134,6 +134,8 @@ FIRST = {"name", "family", "transform", "low", "high", "range", "epsilon", "mech
         ({"max_answers": "-1"}, "max_answers", "“Maximum number of answers” must be a whole number."),
         ({"max_answers": "0"}, "max_answers", "“Maximum number of answers”: "),
         ({"opens_at": "soon"}, "opens_at", "“Opens at (UTC)”: "),
+        ({"opens_at": "0001-01-01T00:00"}, "opens_at", "“Opens at (UTC)”: Input should be a time from 1970 to 9998"),
+        ({"closes_at": "9999-12-31T23:59"}, "closes_at", "“Closes at (UTC)”: Input should be a time from 1970 to"),
         (
             {"opens_at": "2099-01-02T00:00", "closes_at": "2099-01-01T00:00"},
             "closes_at",
