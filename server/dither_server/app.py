@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 from functools import cache, partial
 from typing import Any, cast
 
-from fastapi import FastAPI
+from fastapi import Depends, FastAPI
 from starlette.concurrency import run_in_threadpool
 from starlette.middleware.cors import CORSMiddleware
 from starlette.routing import BaseRoute
@@ -32,6 +32,7 @@ from dither_server.api import (
 from dither_server.clock import Clock
 from dither_server.http.front_door import FrontDoor
 from dither_server.http.openapi import add_openapi
+from dither_server.http.path_ids import check_path_ids
 from dither_server.http.problems import add_problem_handlers
 from dither_server.metrics import Metrics
 from dither_server.pages import admin, answer, collection, exports, report, sign_in, static
@@ -121,7 +122,13 @@ def create_app(settings: Settings, clock: Clock = time.time) -> Application:
 @cache
 def _routes() -> Sequence[BaseRoute]:
     """The routes, which all applications of a process share: making their models takes longer than all the rest."""
-    app = FastAPI(docs_url=None, openapi_url=None, redoc_url=None, generate_unique_id_function=lambda route: route.name)
+    app = FastAPI(
+        docs_url=None,
+        openapi_url=None,
+        redoc_url=None,
+        generate_unique_id_function=lambda route: route.name,
+        dependencies=[Depends(check_path_ids)],
+    )
     for routes in _ROUTES:
         routes.add_routes(app)
     return tuple(app.router.routes)

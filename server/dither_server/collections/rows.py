@@ -14,6 +14,7 @@ from dither_server.collections.terms import statistical_terms
 from dither_server.database.schema import collections, deletions
 from dither_server.errors import CollectionClosed, CollectionDeleted
 from dither_server.http.bodies import parse_json
+from dither_server.http.path_ids import is_id
 from dither_server.replicas.leases import insert_lease
 
 __all__ = ["Standing", "in_state", "insert_collection", "is_stored", "load", "set_stored_state"]
@@ -29,7 +30,7 @@ class Standing(NamedTuple):
 
 def is_stored(engine: Engine, collection_id: str) -> bool:
     """Whether there is a collection with this id. Raises `CollectionDeleted` if it was removed for good."""
-    if "\0" in collection_id:  # which PostgreSQL refuses in any text
+    if not is_id(collection_id):
         return False
     with engine.connect() as connection:
         found = select(collections.c.number).where(collections.c.id == collection_id)

@@ -24,6 +24,7 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from dither_server.errors import InvalidBody, MethodNotAllowed, Unavailable
+from dither_server.http.path_ids import check_id
 from dither_server.http.problems import FORESEEN, problem_response
 from dither_server.http.replies import SAFE_HEADERS, Header, Reply, send_reply
 from dither_server.logs import request_id
@@ -156,6 +157,7 @@ async def _answered(function: _Function, collection_id: str, request: Request) -
         refused.headers["Allow"] = _METHOD
         return refused
     try:
+        check_id(collection_id)
         return await function(request, collection_id)
     except FORESEEN as error:
         return problem_response(error)
