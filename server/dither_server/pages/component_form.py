@@ -32,15 +32,17 @@ COMPONENT_FIELDS: Mapping[str, str] = {
 }
 """The fields of one number, and what they are called beside it."""
 
+_NUMBERS = range(1, MAX_COMPONENTS + 1)
+
 COMPONENT_TITLES: Mapping[str, str] = {
     f"component_{number}_{name}": f"number {number}, {title}"
-    for number in range(1, MAX_COMPONENTS + 1)
+    for number in _NUMBERS
     for name, title in COMPONENT_FIELDS.items()
 }
 """What the fields of all numbers are called elsewhere."""
 
 _FILLED_IN = (*COMPONENT_FIELDS, *PRIOR_FIELDS)
-_FIELD = re.compile(rf"component_([1-9])_({'|'.join(_FILLED_IN)})")
+_FIELD = re.compile(rf"component_({'|'.join(map(str, _NUMBERS))})_({'|'.join(_FILLED_IN)})")
 _ABOUT = re.compile(r"the component ([A-Za-z0-9_-]+): (.*)", re.DOTALL)
 _OF_NAMES = re.compile("a component's name|components must have different names")
 _NAMED = re.compile(rf"\b(?:{'|'.join(sorted([*COMPONENT_FIELDS, 'range'], key=len, reverse=True))})\b")

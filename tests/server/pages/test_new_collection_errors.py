@@ -7,7 +7,7 @@ import pytest
 
 from dither_server.pages.new_collection import CHOICES
 from testing.servers.defaults import ADMIN
-from testing.servers.new_collection import FOLDED, FORM, GAUSSIAN, PANEL, PRIOR, SEVERAL, complaint
+from testing.servers.new_collection import FOLDED, FORM, GAUSSIAN, PANEL, PRIOR, SEVERAL, complaint, made
 from testing.servers.pages import send_form, sign_in
 from testing.servers.site import Site
 
@@ -197,6 +197,16 @@ def test_what_is_wrong_with_one_of_several_numbers_stands_at_its_field(
     assert all(
         f'value="{html.escape(text)}"' in reply.text for text in fields.values() if text not in CHOICES["period"]
     )
+
+
+@pytest.mark.parametrize("number", ["0", "9", "10"])
+def test_fields_of_numbers_beyond_the_last_are_none_of_the_form(site: Site, number: str) -> None:
+    sign_in(site)
+    beyond = {f"component_{number}_name": "height", f"component_{number}_low": "much"}
+    assert len(made(site, SEVERAL | beyond).components) == 2
+    assert made(site, FORM | beyond).components == ()
+    reply = send_form(site, "/new", FORM | beyond | {"epsilon": "much"})
+    assert (reply.status_code, complaint(reply.text)[0]) == (422, "epsilon")
 
 
 def test_one_number_of_several_is_refused(site: Site) -> None:
