@@ -111,6 +111,7 @@ def create_app(settings: Settings, clock: Clock = time.time) -> Application:
     )
     app.state.stopping = stopping
     collection.add_state(app)
+    admin.add_state(app)
     add_problem_handlers(app, problem_page)
     app.router.routes.extend(_routes())
     models = (*collections.MODELS, *invitations.MODELS, *member_counts.MODELS, *tokens.MODELS)

@@ -55,6 +55,24 @@ def test_an_admin_does_everything_with_the_keyboard(survey: Survey, open_page: O
     expect(page.get_by_text("Only analysts can read the posterior")).to_be_visible()
 
 
+def test_advice_that_the_form_needs_no_more_is_not_waited_for(survey: Survey, open_page: OpenPage) -> None:
+    """The server sees that the request is over, and computes only the newest."""
+    page = open_page()
+    sign_in(page, survey, "/new")
+    page.get_by_label("Shape of the distribution").select_option("normal")
+    page.locator("#low").fill("300")
+    page.locator("#high").fill("3000")
+    expect(page.get_by_text("1,000 people give")).to_be_visible()
+    page.route(re.compile("/new/advice.*respondents=2000"), lambda _: None)  # is never answered
+    people = page.get_by_label("Expected number of respondents")
+    with page.expect_request(re.compile("respondents=2000")):
+        people.fill("2000")
+    with page.expect_event("requestfailed", lambda request: "respondents=2000" in request.url):
+        people.fill("3000")
+    expect(page.get_by_text("3,000 people give")).to_be_visible()
+    expect(page.locator("#advice")).not_to_have_attribute("aria-busy", "true")
+
+
 @pytest.mark.parametrize(("width", "seen"), [(360, True), (1200, False)])
 def test_on_a_phone_the_precision_is_below_the_field_that_it_follows_from(
     survey: Survey, open_page: OpenPage, width: int, seen: bool

@@ -1,12 +1,12 @@
 """What admins do in a browser: create a collection with advice, change its state, invite."""
 
+import asyncio
 import json
 from collections.abc import Mapping
 from typing import Any, get_args
 
 from fastapi import FastAPI, Request, Response
 from fastapi.responses import HTMLResponse, RedirectResponse
-from starlette.concurrency import run_in_threadpool
 from threadpoolctl import threadpool_limits
 
 from dither_client import InvalidEpsilon, InvalidQuery
@@ -35,12 +35,17 @@ from dither_server.pages.prior_fields import PARAMETERS
 from dither_server.pages.qr import qr_svg
 from dither_server.pages.rendering import fragment, page
 
-__all__ = ["add_routes"]
+__all__ = ["add_routes", "add_state"]
 
 _SEE_OTHER = 303
 _MOST_DRAWN = 100
 """Links of which a page shows QR codes: each adds 5 kB to it."""
 _REFUSED = 422
+
+
+def add_state(app: FastAPI) -> None:
+    """Gives an application what these pages keep between requests."""
+    app.state.advice_turn = asyncio.Lock()
 
 
 def add_routes(app: FastAPI) -> None:
@@ -94,11 +99,17 @@ def _form(request: Request, form: Mapping[str, str], status: int = 200, refused:
     )
 
 
-async def show_advice(request: Request) -> Response:
-    """The precision to expect of the collection that the form describes."""
+async def show_advice(request: Request, service: ServiceOf) -> Response:
+    """The precision to expect of the collection that the form describes.
+
+    It takes a core for a moment, so there is one at a time, and others wait for it in no thread.
+    """
     form_admin(request)
     form = {name: value.strip() for name, value in request.query_params.items() if value.strip()}
-    return HTMLResponse(await run_in_threadpool(_advice, form))
+    async with request.app.state.advice_turn:
+        if await request.is_disconnected():  # the form has asked for something else since
+            return HTMLResponse("")
+        return HTMLResponse(await service.compute(_advice, form))
 
 
 def _advice(form: dict[str, str]) -> str:

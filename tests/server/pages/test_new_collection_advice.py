@@ -2,13 +2,17 @@
 
 import math
 import re
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
 
 import pytest
 
 from dither_estimator.dependence.design import joint_design
+from dither_server.pages import admin
 from dither_server.pages.advice import Advice, advise
 from dither_server.pages.component_advice import advise_on_components
+from testing.patience import PATIENCE
 from testing.servers.new_collection import FORM, GAUSSIAN, PANEL, PRIOR, SEVERAL, filled_in
 from testing.servers.pages import sign_in
 from testing.servers.site import Site, problem
@@ -48,6 +52,63 @@ def test_the_advice_on_several_numbers_is_that_of_their_design(site: Site) -> No
     assert few.count("too few people") == 3
     wrong = site.client.get("/new/advice", params=SEVERAL | {"component_1_low": "x"}).text
     assert "The component wage: low of the range must be a number" in wrong
+
+
+def test_advice_leaves_the_threads_of_short_calls_alone(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    """However often it is asked for at once, one is computed at a time, and pages are shown meanwhile."""
+    sign_in(site)
+    collection = site.create(visibility="public")
+    begun, go_on = threading.Semaphore(0), threading.Event()
+
+    def slow(_: dict[str, str]) -> str:
+        begun.release()
+        assert go_on.wait(PATIENCE)
+        return "advice"
+
+    monkeypatch.setattr(admin, "_advice", slow)
+    with ThreadPoolExecutor(42) as forms:
+        asked = [forms.submit(site.client.get, "/new/advice", params=FORM) for _ in range(42)]
+        assert begun.acquire(timeout=PATIENCE)
+        assert site.client.get(f"/v1/collections/{collection}").status_code == 200
+        assert site.client.get(f"/collections/{collection}").status_code == 200
+        assert not begun.acquire(blocking=False)
+        go_on.set()
+        assert {each.result().text for each in asked} == {"advice"}
+
+
+def test_advice_that_nobody_waits_for_any_more_is_not_computed(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    computed: list[dict[str, str]] = []
+
+    def noted(form: dict[str, str]) -> str:
+        computed.append(form)
+        return "advice"
+
+    monkeypatch.setattr(admin, "_advice", noted)
+    sign_in(site)
+    cookie = "; ".join(f"{name}={value}" for name, value in site.client.cookies.items())
+    scope = {
+        "type": "http", "asgi": {"version": "3.0"}, "http_version": "1.1", "method": "GET", "scheme": "http",
+        "path": "/new/advice", "raw_path": b"/new/advice", "root_path": "", "query_string": b"name=Wages",
+        "headers": [(b"host", b"testserver"), (b"cookie", cookie.encode())], "client": ("127.0.0.1", 50_000),
+        "server": ("testserver", 80),
+    }  # fmt: skip
+
+    async def ask(*messages: str) -> None:
+        waiting = list(messages)
+
+        async def receive() -> dict[str, object]:
+            return {"type": waiting.pop(0), "body": b"", "more_body": False}
+
+        async def send(_: object) -> None:
+            pass
+
+        await site.client.app(dict(scope), receive, send)
+
+    assert site.client.portal is not None
+    site.client.portal.call(ask, "http.disconnect")
+    assert computed == []
+    site.client.portal.call(ask, "http.request", "http.disconnect")
+    assert computed == [{"name": "Wages"}]
 
 
 def sds(advice: Advice) -> list[tuple[str, float]]:

@@ -38,13 +38,15 @@ const place = part("advice");
 const brief = part("brief");
 const components = part("components");
 const add = control("add", HTMLButtonElement);
-let newest = 0;
+let asking = new AbortController();
 
 /** @param {number} wait */
 async function advise(wait) {
-  const mine = ++newest;
+  asking.abort(); // nobody needs the advice on what the form was before
+  asking = new AbortController();
+  const { signal } = asking;
   await new Promise((done) => setTimeout(done, wait));
-  if (mine !== newest) return;
+  if (signal.aborted) return;
   place.setAttribute("aria-busy", "true");
   const fields = new URLSearchParams();
   for (const [name, value] of new FormData(form)) {
@@ -52,13 +54,15 @@ async function advise(wait) {
     if (value !== "" && !WORDS.includes(ofOne)) fields.append(name, String(value)); // addresses are bounded
   }
   try {
-    const reply = await fetch(`/new/advice?${fields}`, { cache: "no-store" });
+    const reply = await fetch(`/new/advice?${fields}`, { cache: "no-store", signal });
     const text = await reply.text();
-    if (mine !== newest) return;
+    if (signal.aborted) return;
     place.innerHTML = reply.ok ? text : ""; // rendered by this server, which escapes user input
     brief.textContent = inBrief();
+  } catch (error) {
+    if (!signal.aborted) throw error;
   } finally {
-    place.removeAttribute("aria-busy");
+    if (!signal.aborted) place.removeAttribute("aria-busy");
   }
 }
 
