@@ -21,6 +21,7 @@ __all__ = [
     "component_words",
     "in_languages",
     "languages_of",
+    "printable",
 ]
 
 _MAX_NAME = 200
@@ -31,7 +32,8 @@ _LANGUAGE = re.compile("[a-z]{2,3}")
 _ASCII = re.compile(r"[!-~]+")
 
 
-def _printable(value: str) -> str:
+def printable(value: str) -> str:
+    """`value`, if it is a text of one line. Raises `ValueError` for control characters and blanks alone."""
     if not value.isprintable() or not value.strip():
         raise ValueError("must be printable text in one line")
     return value
@@ -52,7 +54,7 @@ def _line(value: object, most: int) -> str:
         raise ValueError("must be a text, or an object with a text for each language, such as en and de")
     if len(value) > most:
         raise ValueError(f"must have at most {most} characters")
-    return _printable(value)
+    return printable(value)
 
 
 def _spoken(most: int) -> PlainValidator:
@@ -84,7 +86,7 @@ def _schema(most: int) -> WithJsonSchema:
 _Name = Annotated[str | dict[str, str], _spoken(_MAX_NAME), _schema(_MAX_NAME)]
 _Words = Annotated[str | dict[str, str], _spoken(_MAX_WORDS), _schema(_MAX_WORDS)]
 _Sentences = Annotated[str | dict[str, str], _spoken(_MAX_SENTENCES), _schema(_MAX_SENTENCES)]
-_Contact = Annotated[str, Field(max_length=_MAX_SENTENCES), AfterValidator(_printable)]
+_Contact = Annotated[str, Field(max_length=_MAX_SENTENCES), AfterValidator(printable)]
 
 
 def in_languages(words: Mapping[str, Any], preferred: Sequence[str]) -> dict[str, Any]:

@@ -174,7 +174,7 @@ def invalid(
         )
     rule = str(first["msg"]).removeprefix("Value error, ")
     if first["type"] == "string_pattern_mismatch":
-        rule = "Input should have no control characters and, except in names, only ASCII without blanks"
+        rule = "Input should be printable ASCII without blanks"
     return errors.InvalidBody(f"{place}: {rule}." if place else f"{rule}.")
 
 

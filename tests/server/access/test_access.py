@@ -104,7 +104,11 @@ def test_a_revoked_token_is_worth_nothing_at_once_and_after_a_restart(sqlite_url
 
 @pytest.mark.parametrize(
     "body",
-    [{"role": "owner", "name": "x"}, {"name": "x"}, {"role": "admin", "name": 3}, {"role": "admin", "name": "a\x00"}],
+    [
+        {"role": "owner", "name": "x"},
+        {"name": "x"},
+        *({"role": "admin", "name": name} for name in (3, "a\x00", "a\x85", "a\u202eb", "a\u200bb", "a\u2028b", " ")),
+    ],
 )
 def test_a_bad_token_request_is_refused(site: Site, body: dict[str, Any]) -> None:
     assert problem(site.client.post("/v1/tokens", json=body, headers=ADMIN)) == (422, "invalid-body")
@@ -164,6 +168,11 @@ def test_a_session_ends_with_its_token(site: Site, clock: FakeClock) -> None:
     assert site.service.sessions.token(session).id == made["id"]
     clock.now += 60
     assert site.service.sessions.token(session) is None
+
+
+@pytest.mark.parametrize("name", ["", "Ada", "Åda 🙂 of the 2nd floor", "x" * 200])
+def test_a_name_is_printable_or_none(site: Site, name: str) -> None:
+    assert make(site, "analyst", name)["name"] == name
 
 
 @pytest.mark.parametrize("days", [0, -1, 3651, 1.5, "30", True])

@@ -1,11 +1,12 @@
 """Tokens, keys, the audit log and the server's status."""
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, Field
+from pydantic import AfterValidator, BaseModel, Field
 
 from dither_server.access.tokens import Role
 from dither_server.api.messages.common import EXAMPLE_TIME
+from dither_server.collections.survey import printable
 from dither_server.http.bodies import Body
 
 __all__ = [
@@ -21,6 +22,10 @@ __all__ = [
 ]
 
 
+def _name(value: str) -> str:
+    return value and printable(value)
+
+
 class TokenBody(Body):
     """A token to create."""
 
@@ -33,7 +38,7 @@ class TokenBody(Body):
         "including later ones.",
         examples=[["k3xw8c2nqa"]],
     )
-    name: str = Field(default="", max_length=200, pattern=r"^[^\x00-\x1f\x7f]*$", examples=["Ada"])
+    name: Annotated[str, AfterValidator(_name)] = Field(default="", max_length=200, examples=["Ada"])
     days: int | None = Field(
         default=None,
         ge=1,
