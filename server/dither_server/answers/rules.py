@@ -52,6 +52,8 @@ class Fate(IntEnum):
     EXPIRED = auto()
     DELETED = auto()
     FULL = auto()
+    UNSETTLED = auto()
+    """Not stored, and not refused for good: the collection changed while the answer was to be stored."""
 
 
 class Arrival(NamedTuple):
@@ -146,7 +148,7 @@ class Ingest:
         rest = {key: row for key, row in rows.items() if key not in kept} if len(kept) < len(rows) else {}
         new = store_answers(connection, self.slot, kept) | spend_tickets(connection, self.slot, rest)
         known |= read_stored(connection, candidates.keys() - new, rules)
-        refused |= _refused_now(connection, candidates.keys() - new - known.keys())
+        refused |= _refused_now(connection, [candidates[key] for key in candidates.keys() - new - known.keys()])
         added = Counter(key[0] for key in new)
         totals = {number: rules[number].total + more if number in limited else None for number, more in added.items()}
         stored = {key: candidates[key] for key in new}
@@ -167,7 +169,7 @@ class Ingest:
             return Stored([Fate.STORED] * len(arrivals), totals, {}, arrivals, added)
         rest = candidates.keys() - new
         known = read_stored(connection, rest, rules or read_rules(connection, {key[0] for key in rest}))
-        refused = _refused_now(connection, rest - known.keys())
+        refused = _refused_now(connection, [candidates[key] for key in rest - known.keys()])
         stored = {key: candidates[key] for key in new}
         return Stored(_fates(arrivals, refused, stored, known), totals, {}, stored.values(), added)
 
@@ -194,10 +196,14 @@ def _refusal(rules: Rules, arrival: Arrival) -> Fate | None:
     return Fate.EXPIRED if arrival.expired else None
 
 
-def _refused_now(connection: Connection, keys: Collection[Key]) -> dict[Key, Fate]:
-    """The fates of new answers that were not stored: their collections were closed or deleted a moment ago."""
-    rules = read_rules(connection, {collection for collection, _ in keys})
-    return {key: Fate.DELETED if rules[key[0]].deleted else Fate.CLOSED for key in keys}
+def _refused_now(connection: Connection, arrivals: Collection[Arrival]) -> dict[Key, Fate]:
+    """The fates of new answers that were not stored: their collections were closed or deleted a moment ago.
+
+    What they are now is read after that, on PostgreSQL by a statement of its own. A closure is final and still seen; a
+    deleted collection may have been restored, and then nothing is said of the answer.
+    """
+    rules = read_rules(connection, {arrival.key[0] for arrival in arrivals})
+    return {one.key: _refusal(rules[one.key[0]], one) or Fate.UNSETTLED for one in arrivals}
 
 
 def _beyond_room(candidates: Mapping[Key, Arrival], rules: Mapping[int, Rules]) -> list[Key]:

@@ -3,7 +3,8 @@
 import asyncio
 import json
 from collections import Counter
-from functools import lru_cache
+from collections.abc import Callable
+from functools import lru_cache, partial
 from typing import Any
 
 from fastapi import Request
@@ -32,6 +33,7 @@ from dither_server.errors import (
     TicketInvalid,
     TryLater,
     Unauthorized,
+    Unavailable,
 )
 from dither_server.http.bodies import (
     BODY_REFUSALS,
@@ -60,12 +62,13 @@ _MAX_UNKNOWN_BATCH = 500
 _MAX_FORGED = 100
 """Forged tickets in such a batch, beyond which the rest is not read either."""
 
-_REFUSED: dict[Fate, type[Refusal]] = {
+_REFUSED: dict[Fate, Callable[[], Refusal]] = {
     Fate.TAKEN: AlreadyAnswered,
     Fate.CLOSED: CollectionClosed,
     Fate.DELETED: CollectionDeleted,
     Fate.EXPIRED: TicketExpired,
     Fate.FULL: CollectionFull,
+    Fate.UNSETTLED: partial(Unavailable, "The collection changed at this moment: send the same bytes again later."),
 }
 _OUTCOMES = {fate: fate.name.lower() for fate in Fate}
 """The names of fates in the metrics."""
@@ -85,7 +88,7 @@ async def respond(request: Request, collection_id: str) -> Reply:
         arrival = _arrival(service.tickets, collection, body, service.clock())
         [fate] = await service.writer.store([arrival])
         if fate in _REFUSED:
-            raise _REFUSED[fate]
+            raise _REFUSED[fate]()
     except TryLater:
         raise
     except Refusal as error:
@@ -128,6 +131,8 @@ async def respond_batch(request: Request, collection_id: str) -> Reply:
     parts = [arrivals[at : at + MAX_ROWS] for at in range(0, len(arrivals), MAX_ROWS)]
     stored = await asyncio.gather(*(service.writer.store(part) for part in parts))
     fates = [fate for part in stored for fate in part]
+    if Fate.UNSETTLED in fates:  # what was stored is found to be when all of them are sent again
+        raise _REFUSED[Fate.UNSETTLED]()
     following = iter(fates)
     refused: Counter[str] = Counter()
     items = [
