@@ -116,7 +116,7 @@ _FULL_SPEC = _SPEC | {
     "misfit_check": 0.2,
     "misfit_looks": [500, 5000],
     "opens_at": "2026-01-01T00:00:00Z",
-    "closes_at": "2027-01-01T00:00:00Z",
+    "closes_at": "2099-01-01T00:00:00Z",
     "max_answers": 3000,
     "visibility": "public",
 }

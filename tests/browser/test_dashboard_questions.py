@@ -5,7 +5,7 @@ from typing import Any
 
 import httpx2
 import pytest
-from playwright.sync_api import Locator, expect
+from playwright.sync_api import Locator, Route, expect
 
 from dither_client import Analyst
 from testing.browser.axe import violations
@@ -103,3 +103,24 @@ def test_a_slider_says_how_many_more_answers(survey: Survey, answered: str, open
     expect(needed).to_contain_text("is already known")
     page.get_by_label("Parameter to estimate").select_option("sigma")
     expect(needed).to_contain_text("sigma to within")
+
+
+@pytest.mark.parametrize(("left", "told"), [(None, True), (1e9, True), (5.0, False)])
+def test_a_pace_is_told_only_as_far_as_the_running_period_lasts(
+    survey: Survey, answered: str, open_page: OpenPage, left: float | None, told: bool
+) -> None:
+    """One answer a minute is too slow for five minutes; without drift nothing ends."""
+
+    def slow(route: Route) -> None:
+        reply = route.fetch()
+        charts = reply.json() | {"minutes_left": left, "pace": {"time": [1.8e9], "per_minute": [1.0]}}
+        route.fulfill(response=reply, json=charts)
+
+    page = open_page()
+    page.route("**/charts.json*", slow)
+    page.goto(f"{survey.url}/collections/{answered}")
+    open_parameters(page)
+    page.get_by_label("Target precision").press("End")
+    needed = page.locator("#needed")
+    expect(needed).to_contain_text(re.compile(r"takes about [\d,]{3,} more answers"))
+    assert ("at the present pace" in needed.inner_text()) == told

@@ -13,8 +13,10 @@ from dither_client.mechanisms.registry import QUERY_TYPES
 from dither_client.typed_numbers import written
 
 __all__ = [
+    "SHARES_LEAN",
     "UNASSUMED",
     "a_distribution",
+    "answers_text",
     "assumption",
     "distribution_name",
     "has_log_median",
@@ -22,6 +24,7 @@ __all__ = [
     "mechanism_name",
     "moment",
     "number_name",
+    "period_name",
     "term_text",
     "what_was_learnt",
 ]
@@ -46,8 +49,13 @@ _NAMES = {
     ("poisson", "identity"): "Poisson",
 }
 """What families are called on each scale, where that is not the name that they have in a specification."""
+SHARES_LEAN = (
+    "Each share leans on the others: one that is much smaller or larger than most is told nearer to them than it is, "
+    "unless there are many answers."
+)
+"""What shares of categories lean on: their prior, which learns how unequal shares are, as one number for all."""
 UNASSUMED = {
-    "categorical": ", and on no assumption about the shares.",
+    "categorical": f". {SHARES_LEAN}",
     "bernoulli": ", and on no assumption about the share.",
     "nonparametric": ". The distribution may have any shape that is fairly smooth.",
 }
@@ -94,9 +102,19 @@ def number_name(name: str) -> str:
     return f"{100 * float(name.removeprefix('quantile_')):.10g}% have at most"
 
 
+def period_name(kind: str, label: str) -> str:
+    """A calendar period of some kind as sentences name it: `2026-02-14`, `the week 2026-W07`."""
+    return label if kind == "day" else f"the {kind} {label}"
+
+
+def answers_text(answers: int) -> str:
+    """A number of answers: `1,204 answers`."""
+    return f"{answers:,} answer{'' if answers == 1 else 's'}"
+
+
 def what_was_learnt(answers: int, epsilons: Iterable[str], members: int = 0) -> str:
     """How much was learnt: `1,204 answers at ε = 1`, and what institutions counted of so many members."""
-    learnt = f"{answers:,} {'answer' if answers == 1 else 'answers'}"
+    learnt = answers_text(answers)
     if known := ", ".join(epsilons):
         learnt += f" at ε = {known}"
     if members:

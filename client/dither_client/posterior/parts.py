@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from dither_client.mechanisms.epsilon import epsilon_text
 from dither_client.posterior.digits import correlation_numbers, population_numbers, rounded, summary_numbers
-from dither_client.posterior.names import UNASSUMED, assumption, what_was_learnt
+from dither_client.posterior.names import UNASSUMED, answers_text, assumption, what_was_learnt
 from dither_client.posterior.sentences import ONLY_ASSUMED, unit_text, zeros_and_ones
 from dither_client.posterior.wire import (
     ComponentReply,
@@ -80,7 +80,7 @@ def period_lines(
 
 
 def _period_text(period: PeriodReply, of_shares: bool, unit: str, decimals: int | None) -> str:
-    return ", ".join([*_middle_text(period, None, of_shares, unit, decimals), _answers_text(period.answers)])
+    return ", ".join([*_middle_text(period, None, of_shares, unit, decimals), answers_text(period.answers)])
 
 
 def _middle_text(
@@ -98,10 +98,6 @@ def _middle_text(
         return []
     _, _, low, _, median, _, high = population_numbers({"0.5": middle}, None, atoms, decimals)["quantile_0.5"]
     return [f"median {median}{f' {unit}' if unit else ''} (90%: {low} to {high})"]
-
-
-def _answers_text(answers: int) -> str:
-    return f"{answers:,} answer{'' if answers == 1 else 's'}"
 
 
 def drift_sentence(test: DriftTest) -> str:
@@ -175,4 +171,4 @@ def _group_text(group: GroupReply | ComponentReply, of_shares: bool, unit: str, 
         for name, each in (group.posterior or categories or {}).items()
         for mean, _, low, *_, high in [summary_numbers(each)]
     ]
-    return ", ".join([*found, _answers_text(group.answers)])
+    return ", ".join([*found, answers_text(group.answers)])

@@ -9,7 +9,15 @@ from typing import TYPE_CHECKING
 from dither_client.errors import BadResponse
 from dither_client.mechanisms.epsilon import epsilon_text, parse_epsilon
 from dither_client.posterior.digits import MOST_DIGITS, finest_decimals, median_and_band, rounded
-from dither_client.posterior.names import UNASSUMED, a_distribution, assumption, distribution_name, what_was_learnt
+from dither_client.posterior.names import (
+    UNASSUMED,
+    a_distribution,
+    answers_text,
+    assumption,
+    distribution_name,
+    period_name,
+    what_was_learnt,
+)
 from dither_client.posterior.wire import (
     NO_FAMILY,
     DistributionSummary,
@@ -29,6 +37,7 @@ __all__ = [
     "ONLY_ASSUMED",
     "REFUSED_LOG_ODDS",
     "basis_sentence",
+    "can_leave_out",
     "category_lines",
     "comparison_lines",
     "evidence_text",
@@ -80,14 +89,20 @@ def basis_sentence(
         )
     if latest is not None:
         period, label = latest
+        own = posterior.periods[label].answers if posterior.periods else 0
         return (
-            f"This is about {label if period == 'day' else f'the {period} {label}'}. It rests on {learnt} of all "
+            f"This is about {period_name(period, label)}, which has {answers_text(own)}. It rests on {learnt} of all "
             f"{period}s, of which earlier ones count for less, and holds if the values of each {period} follow "
             f"{a_distribution(*distribution)}."
         )
     of_each = " in each group" if posterior.groups else ""
     assumed = assumption(*distribution).replace("the values", f"the values{of_each}")
     return f"This rests on {learnt}" + (f", and holds if {assumed}." if assumed else UNASSUMED[distribution[0]])
+
+
+def can_leave_out(terms: Mapping[str, object]) -> bool:
+    """Whether a collection with these terms could do without its family: periods and counts of members need one."""
+    return terms.get("period") is None and terms.get("member_cuts") is None
 
 
 def comparison_lines(families: Sequence[FamilyEvidence], verdict: str) -> list[str]:
@@ -131,11 +146,13 @@ def family_name(each: FamilyEvidence) -> str:
     return f"{name} of {each.of}" if each.of else name
 
 
-def misfit_sentence(misfit: Misfit, epsilons: Collection[Fraction] | Collection[str] = ()) -> str:
+def misfit_sentence(
+    misfit: Misfit, epsilons: Collection[Fraction] | Collection[str] = (), *, advise: bool = True
+) -> str:
     """What the check has found, for people: never that a family fits, which no look can show.
 
-    `epsilons` are those of the collection's answers; the smallest says what the check could find. Raises `BadResponse`
-    where it contradicts itself.
+    `epsilons` are those of the collection's answers; the smallest says what the check could find. With `advise`, also
+    how to do without a family. Raises `BadResponse` where it contradicts itself.
     """
     name = distribution_name(misfit.family, misfit.transform)
     distribution = a_distribution(misfit.family, misfit.transform)
@@ -153,7 +170,7 @@ def misfit_sentence(misfit: Misfit, epsilons: Collection[Fraction] | Collection[
     until = "" if following is None else f" (the next look is at {following:,} check answers)"
     return (
         f"No misfit of {distribution} was found in {made} look{'' if made == 1 else 's'}{until}; "
-        f"{_gross_ones(epsilons)}. {LEAVE_OUT}"
+        f"{_gross_ones(epsilons)}.{f' {LEAVE_OUT}' if advise else ''}"
     )
 
 

@@ -9,6 +9,7 @@ from dither_client.posterior.names import has_log_median, number_name
 from dither_client.posterior.parts import component_lines, group_lines, period_lines
 from dither_client.posterior.sentences import (
     ONLY_ASSUMED,
+    can_leave_out,
     category_lines,
     comparison_lines,
     misfit_sentence,
@@ -107,5 +108,11 @@ def _remarks(posterior: "Posterior", unit: str = "", decimals: int | None = None
         *by_epsilon_lines(posterior.answers_by_epsilon),
         *([] if posterior.verdict is None else comparison_lines(posterior.families, posterior.verdict)),
         *period_lines(posterior.periods, posterior.drift_test, posterior.distribution, unit, decimals),
-        *([] if posterior.misfit is None else [misfit_sentence(posterior.misfit, posterior.answers_by_epsilon)]),
+        *_misfit_lines(posterior),
     ]
+
+
+def _misfit_lines(posterior: "Posterior") -> list[str]:
+    if posterior.misfit is None:
+        return []
+    return [misfit_sentence(posterior.misfit, posterior.answers_by_epsilon, advise=can_leave_out(posterior.terms))]

@@ -59,8 +59,8 @@ class CollectionSpec(StatisticalFields):
     )
     closes_at: _Time = Field(
         default=None,
-        description="No answers are accepted from this time on, from 1970 to 9998.",
-        examples=["2027-01-01T00:00:00Z"],
+        description="No answers are accepted from this time on, which must be to come and before 9999.",
+        examples=["2036-01-01T00:00:00Z"],
     )
     max_answers: int | None = Field(
         default=None,

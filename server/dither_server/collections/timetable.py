@@ -18,7 +18,8 @@ _END = milliseconds(datetime(9999, 1, 1, tzinfo=UTC).timestamp())
 def check_times(service: CollectionSpec, panel: Panel | None, now: int) -> None:
     """Raises `InvalidBody` unless its times can be told.
 
-    It also does if the collection would be removed before it opens or closes, or end before all turns of its panel.
+    It also does if the collection would be closed at once, be removed before it opens or closes, or end before all
+    turns of its panel.
     """
     times = {"opens_at": service.opens_at, "closes_at": service.closes_at}
     named = {name: milliseconds(at.timestamp()) for name, at in times.items() if at is not None}
@@ -26,6 +27,8 @@ def check_times(service: CollectionSpec, panel: Panel | None, now: int) -> None:
     for name, at in named.items():
         if not _FIRST <= at < _END:
             raise InvalidBody(f"{name}: Input should be a time from 1970 to 9998, in UTC.")
+        if name == "closes_at" and at <= now:
+            raise InvalidBody("closes_at: Input should be later than now.")
         if removed is not None and at > removed:
             raise InvalidBody(f"keep_days: Input should reach to {name}, counted from now.")
     if panel is None:

@@ -175,6 +175,8 @@ def invalid(
     rule = str(first["msg"]).removeprefix("Value error, ")
     if first["type"] == "string_pattern_mismatch":
         rule = "Input should be printable ASCII without blanks"
+    if first["type"] == "timezone_aware":
+        rule = "Input should have a time zone, such as 2026-12-01T09:00:00Z"
     return errors.InvalidBody(f"{place}: {rule}." if place else f"{rule}.")
 
 

@@ -3,7 +3,6 @@
 The page has its own content security policy: only scripts of this server run, and they may call only this server.
 """
 
-import math
 import re
 import secrets
 from collections.abc import Callable, Mapping, Sequence
@@ -32,6 +31,7 @@ from dither_server.pages.catalogues import LANGUAGES, Catalogue, catalogue
 from dither_server.pages.compressed import static_response
 from dither_server.pages.exposure import exposures, unhidden
 from dither_server.pages.guessing import best_guess
+from dither_server.pages.privacy import times, whole_cost
 from dither_server.pages.rendering import STATIC, content_source
 from dither_server.service.service import Service
 
@@ -112,9 +112,9 @@ async def show_answer(request: Request, collection: CollectionOf, service: Servi
         chosen=epsilon if epsilon in allowed else max(allowed, key=float, default=None),
         guess=best_guess(float(terms["epsilon"])),
         choices=[(choice, best_guess(float(choice))) for choice in choices],
-        total=_total(collection),
+        total=whole_cost(collection.specification),
         check=None if check is None else rounded(check.share, 3),
-        ratio=_times(float(terms["epsilon"])),
+        ratio=times(float(terms["epsilon"])),
         unit=unit_text(terms),
         hint=_hint(terms, kind, texts),
         components=(fields := _fields(collection, terms, texts, preferred)),
@@ -129,12 +129,6 @@ async def show_answer(request: Request, collection: CollectionOf, service: Servi
     ancestors = (service.embed_origins if embedded else ()) or ("'none'",)
     headers = {"content-security-policy": _POLICY.format(" ".join(ancestors)), "vary": "Accept-Language"}
     return static_response(request, page.encode(), "text/html", {**headers, "content-language": language})
-
-
-def _total(collection: Collection) -> str | None:
-    """The ε of all answers of somebody in the panel; None without one."""
-    panel = collection.specification.panel
-    return None if panel is None else epsilon_text(panel.answers * collection.specification.epsilon)
 
 
 @cache
@@ -248,8 +242,3 @@ def _file(request: Request, folder: Path, name: str) -> Response:
 def _decimal(epsilon: object) -> str:
     """ε as a decimal that people and the browser's client can read."""
     return epsilon_text(wire_epsilon(str(epsilon)))
-
-
-def _times(epsilon: float) -> str:
-    ratio = math.exp(epsilon)
-    return rounded(ratio, 3 if ratio < 100 else 2)

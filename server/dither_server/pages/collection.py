@@ -24,11 +24,12 @@ from dither_server.pages.compressed import static_response
 from dither_server.pages.dependence import correlation_rows, pair_titles
 from dither_server.pages.groups import groups_view
 from dither_server.pages.page_results import halves, page_results
-from dither_server.pages.periods import periods_view
+from dither_server.pages.periods import minutes_left, periods_view
 from dither_server.pages.precision import Plans
+from dither_server.pages.privacy import privacy_sentences
 from dither_server.pages.qr import qr_svg
 from dither_server.pages.rendering import fragment, page
-from dither_server.pages.sentences import citation, component_units, privacy_sentences, roles, shape_of, shown_numbers
+from dither_server.pages.sentences import citation, component_units, roles, shape_of, shown_numbers
 from dither_server.pages.shown_number import shown
 from dither_server.pages.views import Views
 from dither_server.service.service import Service
@@ -169,7 +170,8 @@ async def show_charts(
     names, now = shown_numbers(collection.specification), milliseconds(service.clock())
     chosen = number or next(iter(several), None)
     found = view.curves if chosen is None else view.curves | view.numbers.get(chosen, {})
-    return await service.compute(lambda: JSONResponse(charts(names, rows, view.posterior, found, now, chosen)))
+    left = {"minutes_left": minutes_left(collection.specification, now)}
+    return await service.compute(lambda: JSONResponse(charts(names, rows, view.posterior, found, now, chosen) | left))
 
 
 async def show_precision(request: Request, collection: CollectionOf, service: ServiceOf) -> Response:

@@ -2,14 +2,16 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime, time
 from typing import Any
 
 from dither_client.posterior.digits import population_numbers
 from dither_client.posterior.parts import drift_sentence
 from dither_client.posterior.sentences import zeros_and_ones
 from dither_client.posterior.wire import QUANTILES, ParameterSummary, PeriodReply, PosteriorReply, to_json
+from dither_estimator.specification.specification import Specification
 
-__all__ = ["PeriodRow", "PeriodsView", "period_charts", "periods_view"]
+__all__ = ["PeriodRow", "PeriodsView", "minutes_left", "period_charts", "periods_view"]
 
 _ROWS = 60
 """The most rows of the table: those of the newest periods."""
@@ -91,6 +93,15 @@ def period_charts(posterior: PosteriorReply) -> dict[str, Any] | None:
             for part, level in zip(QUANTILES, _PEOPLE, strict=True)
         },
     }
+
+
+def minutes_left(specification: Specification, now: int) -> float | None:
+    """How many minutes after `now` (milliseconds) answers still belong to the running period; None without drift."""
+    period = specification.period
+    if period is None or not specification.drift:
+        return None
+    following = period.start(period.number(now / 1000) + 1)
+    return (datetime.combine(following, time(), UTC).timestamp() - now / 1000) / 60
 
 
 def _middle(period: PeriodReply, of_shares: bool) -> ParameterSummary | None:

@@ -21,6 +21,7 @@ from dither_server.pages.dependence import correlation_rows, regression_pictures
 from dither_server.pages.groups import groups_view
 from dither_server.pages.periods import period_charts, periods_view
 from dither_server.pages.picture import distribution_svg, periods_svg
+from dither_server.pages.privacy import panel_cost
 from dither_server.pages.rendering import STATIC, content_source, fragment
 from dither_server.pages.sentences import citation, component_units
 from dither_server.pages.views import View
@@ -78,6 +79,7 @@ def _report(collection: Collection, service: Service, terms: dict[str, Any], vie
         periods=periods_view(posterior, terms),
         over_time=_over_time(view, terms),
         warnings=quality(service.store, collection, posterior, now)["warnings"],
+        panel_cost=panel_cost(specification),
         citation=citation(specification, terms, posterior),
         address=address,
         version=version("dither"),

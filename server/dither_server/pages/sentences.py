@@ -5,13 +5,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from dither_client.mechanisms.epsilon import epsilon_text
-from dither_client.posterior.digits import correlation_numbers, population_numbers, rounded, summary_numbers
-from dither_client.posterior.names import a_distribution, distribution_name, mechanism_name
+from dither_client.mechanisms.epsilon import by_epsilon_lines
+from dither_client.posterior.digits import correlation_numbers, population_numbers, summary_numbers
+from dither_client.posterior.names import SHARES_LEAN, a_distribution, distribution_name, mechanism_name, period_name
 from dither_client.posterior.sentences import (
     LEAVE_OUT,
     ONLY_ASSUMED,
     basis_sentence,
+    can_leave_out,
     category_lines,
     misfit_sentence,
     poison_lines,
@@ -24,6 +25,7 @@ from dither_client.posterior.sentences import (
 from dither_client.posterior.wire import QUANTILES, ComponentReply, ParameterSummary, PosteriorReply
 from dither_estimator.specification.specification import Specification
 from dither_server.pages.charts import MEDIAN, has_median
+from dither_server.pages.privacy import panel_cost
 
 __all__ = [
     "Findings",
@@ -31,7 +33,6 @@ __all__ = [
     "citation",
     "component_units",
     "find",
-    "privacy_sentences",
     "roles",
     "shape_of",
     "shown_numbers",
@@ -60,18 +61,10 @@ _NO_FAMILY = (
     "declared. Values that many people have and that nobody declared are spread out over their neighbours."
 )
 
-_REFUSED = f"The answers refuse this family: what is said about the population may be far off. {LEAVE_OUT}"
-
 _CATEGORIES = (
-    "Nothing is assumed but that each person has one of the categories. Before any answer every share is possible; of "
-    "many categories it is likely that a third have most of the people, and unlikely that one or two have nearly all."
+    f"Each person is taken to have one of the categories. {SHARES_LEAN} Before any answer every share is possible; of "
+    "many categories it is likely that a third have most of the people."
 )
-_COMPARED = {
-    False: "It is compared with a few thresholds",
-    True: "The group of categories that it belongs to is looked up",
-}
-"""What happens to a value on the device, by whether it is a category."""
-
 
 _COMPONENTS = (
     "Each number is taken to have the family that is named for it, or a distribution of any fairly smooth shape, and "
@@ -92,6 +85,8 @@ class Findings:
     """The mean, the sd and the quantiles of the posterior of each of these quantiles, and of the population's mean."""
     basis: str
     """What all this rests on."""
+    by_epsilon: Sequence[str]
+    """How many answered at each ε, where they chose among several."""
     roles: Mapping[str, str]
     """The meaning of each parameter, from `roles`."""
     accuracy: str
@@ -126,10 +121,11 @@ def find(
         else population_numbers(posterior.quantiles, posterior.mean_value, posterior.atoms, survey["decimals"])
         or _component_numbers(posterior, components),
         basis=basis(specification, posterior),
+        by_epsilon=by_epsilon_lines(posterior.answers_by_epsilon),
         roles=roles(specification),
         accuracy=_accuracy(posterior.ess, posterior.particles),
         fit=_unassumed(specification)
-        or (_REFUSED if _refused(specification, posterior) else _fit(specification, posterior)),
+        or (_refusal if _refused(specification, posterior) else _fit)(specification, posterior),
         alarm=(misfit is not None and misfit.alarm) or _refused(specification, posterior),
         contamination=poison_lines(posterior.poison, has_median(specification)) if posterior.answers else [],
         verdict=[] if posterior.verdict is None else verdict_lines(posterior.families or (), posterior.verdict),
@@ -155,15 +151,20 @@ def basis(specification: Specification, posterior: PosteriorReply) -> str:
     """What is assumed of the population, and how many answers were learnt."""
     if not (posterior.answers or posterior.members):
         return ONLY_ASSUMED
-    period = specification.period
     return basis_sentence(
         (specification.family.name, specification.transform),
         posterior,
         posterior.answers_by_epsilon,
-        (period.name, list(posterior.periods)[-1])
-        if specification.drift and period is not None and posterior.periods
-        else None,
+        _latest(specification, posterior),
     )
+
+
+def _latest(specification: Specification, posterior: PosteriorReply) -> tuple[str, str] | None:
+    """The kind of period and the label of the newest, which the population is of; None without drift."""
+    period = specification.period
+    if period is None or not specification.drift or not posterior.periods:
+        return None
+    return period.name, list(posterior.periods)[-1]
 
 
 def _parts(posterior: PosteriorReply) -> Mapping[str, ComponentReply]:
@@ -236,13 +237,22 @@ def shown_numbers(specification: Specification) -> tuple[str, ...]:
 def citation(specification: Specification, terms: Mapping[str, Any], posterior: PosteriorReply) -> str:
     """A sentence to cite: the estimates, the number of answers, the privacy, the collection and the date.
 
-    Numbers are those of the population, in the values' own units; of a yes or no, the share who have 1.
+    Numbers are those of the population, in the values' own units; of a yes or no, the share who have 1. With drift it
+    names the period that they are of.
     """
     found = ", ".join(_estimates(specification, terms, posterior))
+    about, learnt = terms["name"], _answers_and_members(posterior)
+    if (latest := _latest(specification, posterior)) is not None:
+        kind, label = latest
+        own = (posterior.periods or {})[label].answers
+        about, learnt = (
+            f"{about}, {period_name(kind, label)}",
+            f"{learnt} of all {kind}s, {own:,} of them of this {kind},",
+        )
+    cost = panel_cost(specification) or f"ε = {', '.join(posterior.answers_by_epsilon)}"
     return (
-        f"{terms['name']}: {found}; posterior medians of {_estimated(specification, posterior)}, "
-        f"from {_answers_and_members(posterior)} under ε-local differential privacy "
-        f"(ε = {', '.join(posterior.answers_by_epsilon)}, {mechanism_name(terms['mechanism'])} mechanism), "
+        f"{about}: {found}; posterior medians of {_estimated(specification, posterior)}, "
+        f"from {learnt} under ε-local differential privacy ({cost}, {mechanism_name(terms['mechanism'])} mechanism), "
         f"Dither collection {terms['id']}, {posterior.updated_at[:10]}."
     )
 
@@ -304,42 +314,14 @@ def _estimated(specification: Specification, posterior: PosteriorReply) -> str:
     if specification.nonparametric:
         return "a distribution of any shape"
     assumed = a_distribution(specification.family.name, specification.transform)
-    return f"{assumed} in each group" if specification.groups is not None else assumed
+    if specification.groups is not None:
+        return f"{assumed} in each group"
+    return f"{assumed} in each {specification.period.name}" if specification.period and specification.drift else assumed
 
 
 def shape_of(specification: Specification) -> str:
     """What is known of a collection's distribution beforehand, for tables: `any shape`, `lognormal`."""
     return specification.family.shape or distribution_name(specification.family.name, specification.transform)
-
-
-def privacy_sentences(specification: Specification, terms: Mapping[str, Any]) -> list[str]:
-    """The terms as a respondent reads them."""
-    epsilon = specification.epsilon
-    odds = math.exp(epsilon)
-    held = f"Your value stays on your device. {_COMPARED[bool(specification.categories)]} there"
-    if specification.components:
-        names = ", ".join(each.name for each in specification.components)
-        held = f"Your numbers ({names}) stay on your device. One or a few of them are compared with thresholds there"
-    sentences = [
-        f"{held}, noise is added, and one answer is sent.",
-        f"The answer costs ε = {epsilon_text(epsilon)}: whatever it is, it is at most {rounded(odds, 3)} times as "
-        "likely for you as for anyone else. You can answer once.",
-    ]
-    if terms["notice"] is not None:
-        sentences.append(terms["notice"])
-    sentences.append(
-        "Each answer is kept with its noise, its question and its time, and without a name."
-        if terms["keep_answers"]
-        else "Answers are counted and then dropped."
-    )
-    if terms["keep_answers_days"] is not None or terms["keep_days"] is not None:
-        sentences.append(terms["retention"])
-    sentences.append(
-        "The result is public."
-        if terms["visibility"] == "public"
-        else "Only the analysts of this collection see the result."
-    )
-    return sentences
 
 
 def _population(survey: Mapping[str, Any], posterior: PosteriorReply) -> list[str]:
@@ -369,16 +351,34 @@ def _accuracy(ess: float, particles: int) -> str:
     )
 
 
+def _refusal(specification: Specification, posterior: PosteriorReply) -> str:
+    """That the answers refuse the family, and what to do, or what else may be why."""
+    test = posterior.drift_test
+    if test is not None and test.alarm:
+        return (
+            "The answers refuse one distribution of this family for all periods, perhaps because it changed over time: "
+            "what is said about the population may be far off."
+        )
+    return f"The answers refuse this family: what is said about the population may be far off.{_advice(specification)}"
+
+
+def _advice(specification: Specification) -> str:
+    """How to learn the distribution without a family, after a blank; empty where that is refused."""
+    fields = {"period": specification.period, "member_cuts": specification.member_cuts}
+    return f" {LEAVE_OUT}" if can_leave_out(fields) else ""
+
+
 def _fit(specification: Specification, posterior: PosteriorReply) -> str:
     misfit = posterior.misfit
     if misfit is None and specification.family.values == "yes-no":
         return "Every population of zeros and ones has a Bernoulli distribution: nothing is assumed of it."
+    advice = _advice(specification)
     if misfit is None:
         return (
-            "Whether this family fits the population was not checked: the collection has no goodness-of-fit check. "
-            f"{LEAVE_OUT}"
+            "Whether this family fits the population was not checked: the collection has no goodness-of-fit check."
+            f"{advice}"
         )
-    sentence = misfit_sentence(misfit, posterior.answers_by_epsilon)
+    sentence = misfit_sentence(misfit, posterior.answers_by_epsilon, advise=bool(advice))
     if not misfit.alarm:
         return sentence
     return (

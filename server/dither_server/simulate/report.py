@@ -17,9 +17,10 @@ from dither_client.posterior.digits import (
     shortened,
     summary_numbers,
 )
-from dither_client.posterior.names import has_log_median, number_name
+from dither_client.posterior.names import answers_text, has_log_median, number_name
 from dither_client.posterior.parts import component_lines, group_lines, period_lines
 from dither_client.posterior.sentences import (
+    can_leave_out,
     category_lines,
     comparison_lines,
     misfit_sentence,
@@ -104,7 +105,8 @@ def report_table(
     rows = population_rows(quantiles, found.mean_value, found.atoms, decimals)
     table = _table(what, parameters or found.categories or {}, rows, truth)
     lines = [
-        f"{outcome.answers:,} answers from {respondents:,} respondents in {outcome.seconds:.1f} s, "
+        f"{answers_text(outcome.answers)} from {respondents:,} respondent{'' if respondents == 1 else 's'} in "
+        f"{outcome.seconds:.1f} s, "
         f"{outcome.posterior.queries:,} different question{'' if outcome.posterior.queries == 1 else 's'}"
     ]
     lines += population_lines(found.quantiles, found.distribution, found.atoms, found.above, unit, decimals)
@@ -126,8 +128,8 @@ def report_table(
         lines += comparison_lines(outcome.posterior.families, outcome.posterior.verdict)
     if outcome.load is not None:
         lines += _load_lines(outcome.load, outcome)
-    if outcome.posterior.misfit is not None:
-        lines.append(misfit_sentence(outcome.posterior.misfit, outcome.posterior.answers_by_epsilon))
+    if found.misfit is not None:
+        lines.append(misfit_sentence(found.misfit, found.answers_by_epsilon, advise=can_leave_out(words)))
     return Group(*([table] if table.row_count else []), Text("\n".join(lines)))
 
 

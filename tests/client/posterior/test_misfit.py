@@ -82,6 +82,16 @@ def test_without_an_epsilon_no_figure_is_said() -> None:
     assert "only gross ones would show at a small ε. To learn" in said
 
 
+def test_no_advice_is_given_that_the_collection_could_not_follow() -> None:
+    """Counts of members, and periods, need a family."""
+    for terms, advised in (({}, True), ({"member_cuts": [300.0]}, False), ({"period": "week"}, False)):
+        found = parse_posterior(
+            "wages", POSTERIOR | {"misfit": misfit(look(512, 0.4))}, lambda: parse_particles({}), terms=terms
+        )
+        assert "No misfit of a normal distribution was found" in found.text()
+        assert ("leave the family out" in found.text()) == advised
+
+
 @pytest.mark.parametrize("found", [{}, [], misfit() | {"looks": 3}])
 def test_a_check_that_cannot_be_read(found: Any) -> None:
     with pytest.raises(BadResponse, match="version can read"):

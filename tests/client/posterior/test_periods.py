@@ -67,7 +67,7 @@ def test_of_a_single_period_nothing_is_said_to_have_changed_or_not() -> None:
 def test_with_drift_it_is_said_which_period_the_population_is_of() -> None:
     terms = {"family": "normal", "transform": "identity", "drift": True, "period": "day"}
     assert (
-        "  This is about 2026-02-10. It rests on 9 answers of all days, of which"
+        "  This is about 2026-02-10, which has 10 answers. It rests on 9 answers of all days, of which"
         in replace(posterior(2), terms=terms).text()
     )
 

@@ -1,5 +1,7 @@
 """What a collection's page shows of calendar periods: the lines of the fan, the table, and what it says."""
 
+import csv
+import io
 import re
 from dataclasses import replace
 from typing import Any
@@ -8,8 +10,8 @@ import pytest
 
 from dither_client.posterior.wire import DriftTest, ParameterSummary, PeriodReply, PosteriorReply, from_json
 from dither_server.api.messages.examples import POSTERIOR
-from dither_server.pages.periods import period_charts, periods_view
-from testing.servers.site import Site
+from dither_server.pages.periods import minutes_left, period_charts, periods_view
+from testing.servers.site import START, Site
 
 TERMS = {"period": "week", "drift": True, "decimals": None}
 WEEK = 7 * 86_400
@@ -112,6 +114,47 @@ def test_the_page_of_a_collection_with_periods(site: Site, fields: dict[str, Any
     assert len(pictures) == (0 if len(labels) == 1 else 1 if "family" in fields else 2)
     for picture in pictures:
         assert labels[-1] in picture
+
+
+def test_with_drift_the_period_and_its_own_answers_are_told(site: Site) -> None:
+    """In what the headline rests on, in the citation, and in every row of the file."""
+    collection = site.create(period="week", drift=True, visibility="public")
+    site.answer_in_turns(collection, 40)
+    site.clock.now += WEEK
+    site.answer_in_turns(collection, 2)
+    site.learnt(collection, 42)
+    path = f"/collections/{collection}"
+    basis = (
+        "This is about the week 2027-W03, which has 2 answers. It rests on 42 answers at ε = 1 of all weeks, of which "
+        "earlier ones count for less, and holds if the values of each week follow a normal distribution."
+    )
+    rows = csv.DictReader(io.StringIO(site.client.get(f"{path}/export/population.csv").text))
+    assert {row["rests_on"] for row in rows} == {basis}
+    for page in (site.client.get(path).text, site.client.get(f"{path}/report").text):
+        assert basis in page
+        assert "Test, the week 2027-W03: median " in page
+        assert (
+            "; posterior medians of a normal distribution in each week, from 42 answers of all weeks, 2 of them of "
+            "this week, under ε-local differential privacy (ε = 1, Laplace mechanism)"
+        ) in page
+
+
+@pytest.mark.parametrize(
+    ("fields", "minutes"),
+    [
+        ({"period": "week", "drift": True}, (2 * 24 + 16) * 60),
+        ({"period": "day", "drift": True}, 16 * 60),
+        ({"period": "week"}, None),
+        ({}, None),
+    ],
+)
+def test_how_long_the_running_period_lasts(site: Site, fields: dict[str, Any], minutes: float | None) -> None:
+    """It is Friday, 15 January 2027, 8:00 UTC; without drift no period has an estimate of its own."""
+    collection = site.create(**fields, visibility="public")
+    charts = site.client.get(f"/collections/{collection}/charts.json").json()
+    assert charts["minutes_left"] == minutes
+    found = site.service.collections.get(collection).specification
+    assert minutes_left(found, round(1000 * START)) == minutes
 
 
 def test_without_periods_a_page_has_no_part_for_them(site: Site) -> None:

@@ -158,6 +158,11 @@ def test_a_truth_is_written_as_it_is_however_little_is_known(capsys: pytest.Capt
     assert 45 < float(medians[0]) < 55
 
 
+def test_one_answer_is_one(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["simulate", *TRUTH, "--respondents", "1", "--epsilon", "1", "--seed", "4", "--in-process"]) == 0
+    assert "1 answer from 1 respondent in " in capsys.readouterr().out
+
+
 def test_a_spec_and_a_prior_come_from_files(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     (tmp_path / "spec.json").write_text('{"family": "normal", "transform": "log", "epsilon": 0.5, "particles": 400}')
     wages = tmp_path / "wages.csv"

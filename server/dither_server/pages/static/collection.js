@@ -25,6 +25,7 @@ import { LEVELS, written } from "./population.js";
  * @property {{ x: number, share: number }[]} atoms the values that many people have exactly
  * @property {boolean} discrete
  * @property {Periods | null} periods
+ * @property {number | null} minutes_left until the period ends that the precision is about, where there is drift
  * @property {Record<string, Regression> | null} regressions one of several numbers by another, by their names
  *
  * @typedef {Record<Level, (number | null)[]>} OverTime
@@ -381,7 +382,8 @@ function sayNeeded() {
   const width = `± ${short(Number((NORMAL_90 * sd).toPrecision(3)))}`;
   const needed = Number(more.toPrecision(2));
   const pace = charts?.pace.per_minute.at(-1) ?? 0;
-  const time = needed && pace > 0 ? `, ${duration(needed / pace)} at the present pace` : "";
+  const lasts = pace > 0 && needed / pace <= (charts?.minutes_left ?? Infinity);
+  const time = needed && lasts ? `, ${duration(needed / pace)} at the present pace` : "";
   const few = step ? "takes few more answers" : "is already known";
   const answers = needed ? `takes about ${count(needed)} more answers${time}` : few;
   part("needed").textContent = `${name} to within ${width} (90% sure) ${answers}.`;
