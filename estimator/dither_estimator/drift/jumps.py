@@ -34,7 +34,7 @@ class Jumps:
     sizes: FloatArray
     """The standard deviation of each step that is a jump, and 0 of all others; shape (possibilities, periods - 1)."""
     log_prior: FloatArray
-    """Of each possibility, shape (possibilities,)."""
+    """That of each possibility, shape (possibilities,)."""
 
     @classmethod
     def none(cls, periods: int) -> "Jumps":

@@ -65,14 +65,14 @@ def test_whatever_the_family_a_jump_is_followed(
 
 
 def test_a_jump_after_calm_weeks_is_not_held_back_by_them() -> None:
-    """By two standard deviations, after seven weeks without change, with 300 answers: of ten 90% intervals at least
-    seven hold, as 98.7% of ten would that are exact.
+    """By four standard deviations, after seven weeks without change: where it is after 200 answers. Seeded.
 
-    Where a jump had to be a usual step of the walk, which those weeks say is small, MANY did not.
+    Where a jump had to be a usual step of the walk, which those weeks say is small, six medians are about 65, each with
+    an sd of 7; now about 77 with an sd of 8.
     """
-    members = [(50.0, 10.0)] * 7 + [(70.0, 10.0)]
-    found = [learnt(members, seed, 300, range=[0, 100]).posterior().parameters["mu"] for seed in range(10)]
-    assert sum(each.q05 <= 70 <= each.q95 for each in found) >= 7
+    calm: list[tuple[float, ...]] = [(50.0, 10.0)] * 7
+    found = [learnt([*calm, (90.0, 10.0)], seed, 200, range=[0, 100]).posterior() for seed in range(6)]
+    assert np.median([each.parameters["mu"].q50 for each in found]) > 71
 
 
 def test_whoever_has_the_same_counts_has_the_same_posterior() -> None:
