@@ -38,7 +38,10 @@ def parse_thetas(text: str | None, family: Family, groups: int) -> FloatArray:
 def row_by_group(
     spec: Specification, theta: FloatArray, targets: Mapping[str, float] | None, respondents: int | None
 ) -> dict[str, Any]:
-    """What a plan says of groups at one ε. `respondents` are those of all groups. Raises `DesignError`."""
+    """What a plan says of groups at one ε. `respondents` are those of all groups. Raises `DesignError`.
+
+    A precision that is too low to be planned for a group alone has there the fewest people for whom there is a plan.
+    """
     assert spec.groups is not None
     pooled, alone = replace(spec, particles=_PARTICLES), replace(spec, groups=None)
     size = len(spec.groups.labels)

@@ -228,6 +228,10 @@ def _row(
         precision_of_answers(spec, theta),
         precision_of_values(spec.family, theta, spec.goal, spec.transform),
     )
+    try:
+        answers.check(targets or {}, confidence)
+    except DesignError as error:
+        raise DesignError(f"at epsilon {epsilon_text(spec.epsilon)}, {error}") from None
     number = respondents or answers.respondents(targets or {}, confidence)
     sds = answers.sd(number, confidence)
     wanted = precise_names(spec)[0 if spec.goal.of_parameters else len(spec.family.names) :]

@@ -89,6 +89,8 @@ class Family(ABC):
     name: ClassVar[str]
     parameters: ClassVar[tuple[Parameter, ...]]
     location_scale: ClassVar[bool] = False
+    log_location_scale: ClassVar[bool] = False
+    """Whether logarithms of values have a location, the logarithm of `scale`, and a scale, the inverse of `shape`."""
     values: ClassVar[Values] = "measured"
     transforms: ClassVar[tuple[Transform, ...]] = ("identity",)
     """Scales on which the family can be used; `"log"` needs a family on the whole line."""

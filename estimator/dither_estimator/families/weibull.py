@@ -16,6 +16,7 @@ class Weibull(ShapeScale):
     """`F(x) = 1 - exp(-(x / scale)^shape)` for x > 0: lifetimes with a hazard that rises (shape > 1) or falls."""
 
     name: ClassVar[str] = "weibull"
+    log_location_scale: ClassVar[bool] = True
 
     @property
     def standard(self) -> FloatArray:

@@ -12,6 +12,12 @@ gives
 The second term of the mean is there because the posterior also averages `v` over the remaining uncertainty about θ. The
 same distribution holds for raw values, with the Fisher information of a value in place of that of an answer.
 
+The posterior of a shape, such as degrees of freedom, has a long tail while it is wide, and its standard deviation is
+then larger than this. Let `v` grow with the power `p` of the shape: where the power is 2, as with a scale, the
+standard deviation of its logarithm is the same everywhere, and where it is larger, that grows by a factor of
+`exp((p / 2 - 1) r)` within one relative standard deviation `r`. The formula is used up to `(p - 2) r = 0.16`, and up
+to a standard deviation of a quarter of the shape. Beyond, nothing is said.
+
 A quantile is that of the values in their own units. Where the family holds on the scale of logarithms, its `v` there is
 multiplied by the square of the quantile, the derivative of `exp` at its logarithm.
 """
@@ -53,6 +59,17 @@ _DIFFERENCE_STEP = 0.05
 
 _NOTHING_MORE = Goal()
 
+_WIDEST_OF_SHAPE = 0.25
+"""The largest standard deviation of a shape for which the formula holds, relative to the shape."""
+_MOST_SKEW = 0.16
+"""The largest `(p - 2) r` of the module docstring; at almost twice that, simulated sds are half as large again as
+planned."""
+_LEAST_POWER = 1.5
+"""A shape whose variance grows with a smaller power has no long tail."""
+
+_ROUNDING = 1e-9
+"""Targets that differ by less, relatively, are the same."""
+
 _SETTLING_NATS = 2.5
 """Nats needed before the questions lie where the design wants them, however narrow the prior."""
 _SETTLING_NATS_OF_LOCATION, _SETTLING_NATS_OF_SCALE = 1.8, 5.2
@@ -77,7 +94,11 @@ class Precision:
     """Answers spent on finding the population, shape (k,): `m` is the number of respondents less these."""
     widest: FloatArray
     """The largest standard deviations for which the formula holds, shape (k,): of parameters 1 in unconstrained
-    coordinates."""
+    coordinates, of `skewed` ones less."""
+    fewest: FloatArray
+    """The formula holds for `m` above these, shape (k,)."""
+    skewed: tuple[str, ...]
+    """The shapes whose posterior has a long tail while it is wide."""
 
     @property
     def least(self) -> int:
@@ -88,16 +109,20 @@ class Precision:
         """The posterior standard deviation of each of `names`, averaged over runs with this many respondents.
 
         With `confidence`, from 0.5 to 0.9999, the value that it does not exceed with that probability. None for a
-        parameter if there are too few respondents for the formula to hold: at most `search + c`, or a result above
-        `widest`.
+        parameter if there are too few respondents for the formula to hold: at most `search + fewest`, or a result
+        above `widest`.
         """
+        m, sds = self._formula(respondents, confidence)
+        holds = (self.fewest < m) & (sds <= self.widest)
+        found = zip(self.names, sds.tolist(), holds.tolist(), strict=True)
+        return {name: sd if said else None for name, sd, said in found}
+
+    def _formula(self, respondents: int, confidence: float | None) -> tuple[FloatArray, FloatArray]:
+        """`m` and what the formula gives, whether it holds or not, shapes (k,)."""
         m = np.maximum(respondents - self.search, 1e-9)
         tail = 0.5 * self.spreads if confidence is None else 2.0 * ndtri(confidence) * np.sqrt(self.spreads * m)
         exponents = (self.spreads + tail) / (4.0 * m)
-        sds = np.sqrt(self.variances / m) * np.exp(np.minimum(exponents, 50.0))
-        holds = (self.spreads < m) & (sds <= self.widest)
-        found = zip(self.names, sds.tolist(), holds.tolist(), strict=True)
-        return {name: sd if said else None for name, sd, said in found}
+        return m, np.sqrt(self.variances / m) * np.exp(np.minimum(exponents, 50.0))
 
     def respondents(self, targets: Mapping[str, float], confidence: float | None = None) -> int:
         """The fewest respondents with whom `sd` is at most its target for each that is named.
@@ -119,6 +144,28 @@ class Precision:
             middle = (low + high) // 2
             low, high = (low, middle) if enough(middle) else (middle, high)
         return high
+
+    def largest_target(self, name: str, confidence: float | None = None) -> float:
+        """The largest standard deviation of a `skewed` parameter that can be planned; infinite for any other."""
+        if name not in self.skewed:
+            return math.inf
+        j = self.names.index(name)
+        _, sds = self._formula(self.respondents({name: math.inf}, confidence) - 1, confidence)
+        return float(min(sds[j], self.widest[j]))
+
+    def check(self, targets: Mapping[str, float], confidence: float | None = None) -> None:
+        """Raises `DesignError` if a target that is too large to be planned decides alone how many are needed."""
+        for name, target in targets.items():
+            largest = self.largest_target(name, confidence)
+            if target <= largest * (1 + _ROUNDING):
+                continue
+            least = self.respondents({name: largest}, confidence)
+            others = {other: sd for other, sd in targets.items() if other != name}
+            if not others or self.respondents(others, confidence) < least:
+                raise DesignError(
+                    f"with fewer than {least:,} respondents the precision of {name} cannot be planned, since its "
+                    f"posterior has a long tail: ask for {name}={_rounded_down(largest)} or less"
+                )
 
 
 def precision_of_answers(specification: Specification, theta: npt.ArrayLike) -> Precision:
@@ -183,7 +230,8 @@ def answers_to_find(prior: Prior, design: Design) -> FloatArray:
     one value, where `I` is the information of a value; both are in unconstrained coordinates. An answer to one of the
     design's questions conveys at most `C` nats about its cell if the cells are equally likely. The cost `w (K + s) / C`
     was found by simulation (`benchmarks/plan.py`), with `w = 3.4 / (1 + 0.7 C)`, or `2.7 / (1 + 0.7 C)` for mechanisms
-    with many cells, and `s` 1.8 for a location, 5.2 for a scale and 2.5 for other parameters.
+    with many cells, and `s` 1.8 for a location, 5.2 for a scale and 2.5 for other parameters, where
+    a Weibull distribution's logarithm has the location `log scale` and the scale `1 / shape`.
     """
     family = prior.family
     coordinates = family.unconstrain(np.array([design.theta]))
@@ -194,6 +242,8 @@ def answers_to_find(prior: Prior, design: Design) -> FloatArray:
     settling = np.full(len(design.theta), _SETTLING_NATS)
     if family.location_scale:
         settling[:2] = _SETTLING_NATS_OF_LOCATION, _SETTLING_NATS_OF_SCALE
+    elif family.log_location_scale:
+        settling[:2] = _SETTLING_NATS_OF_SCALE, _SETTLING_NATS_OF_LOCATION
     most = max(_told(np.asarray(query.channel())) for query in design.queries)
     waste = _WASTE_OF_MANY_CELLS if MECHANISMS[design.mechanism].many_cells else _WASTE
     return (nats + settling) * waste / (most * (1.0 + _WASTE_REDUCTION_PER_NAT * most))
@@ -239,14 +289,27 @@ def _precision(
     gradients = np.array(slopes).T / jacobian
     spreads = np.einsum("ij,jk,ik->i", gradients, covariance, gradients)
     widest = np.where([p.support == "real" for p in family.parameters], np.inf, jacobian)
-    found = variances(list(theta), covariance)
+    found, fewest, skewed = variances(list(theta), covariance), spreads.copy(), []
+    for j in family.shapes:
+        power = slopes[j][j]
+        if family.parameters[j].support == "positive" and power > _LEAST_POWER:
+            skewed.append(family.names[j])
+            widest[j] *= _WIDEST_OF_SHAPE
+            skew = (max(power - 2.0, 0.0) / (_MOST_SKEW * jacobian[j])) ** 2 * found[j]
+            fewest[j] = max(fewest[j], skew)
     more = len(found) - len(widest)
     widest, search = np.append(widest, np.full(more, np.inf)), np.append(search, np.full(more, search.max()))
     names = *family.names, *(each.name for each in functionals(goal, family, theta))
-    return Precision(names, found, spreads, search, widest)
+    return Precision(names, found, spreads, search, widest, fewest, tuple(skewed))
 
 
 def _jacobian(family: Family, coordinates: FloatArray) -> FloatArray:
     """The derivative of each parameter by its unconstrained coordinate, shape (d,)."""
     logs = [p.log_jacobian(coordinates[[j]])[0] for j, p in enumerate(family.parameters)]
     return np.exp(np.array(logs))
+
+
+def _rounded_down(number: float) -> str:
+    """A number above 0 to three digits, and not above it."""
+    step = 10.0 ** (math.floor(math.log10(number)) - 2)
+    return f"{math.floor(number / step * (1 + _ROUNDING)) * step:.3g}"

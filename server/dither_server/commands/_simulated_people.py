@@ -132,7 +132,12 @@ def _of_periods(rng: np.random.Generator, specification: Specification, drawing:
         fail("--periods needs a collection with a period: the file of --spec has none", 2)
     walk, transform, panel = parse_walk(drawing.walk, family), specification.transform, specification.panel
     people = draw_periods(rng, family, truth, specification.period, periods, walk, transform, respondents, panel)
-    return People(people.values, people.truth, labels=people.labels)
+    # The posterior is that of the newest period with drift, and of all periods as one without.
+    newest, labels = max(people.labels), np.array(people.labels)
+    there = people.values[labels == newest] if specification.drift else people.values
+    same = specification.drift or all(each == people.truth[newest] for each in people.truth.values())
+    known = {**(people.truth[newest] if same else {}), **described(there)}
+    return People(people.values, people.truth, known, people.labels)
 
 
 def _of_groups(rng: np.random.Generator, specification: Specification, drawing: Drawing) -> People:

@@ -36,6 +36,25 @@ _COLUMNS = (
     "limit", "distance",
 )  # fmt: skip
 
+_NOT_COMPARED = {
+    "categories": "categories are not compared: leave them out, or ask people who have some with dither simulate "
+    "--in-process --categories",
+    "components": "several numbers of one person are not compared: leave out components and compare one of them, or "
+    "ask for all with dither simulate --in-process --spec",
+    "groups": "groups are not compared: leave groups out and compare one of them, or ask in all with dither simulate "
+    "--in-process --spec",
+    "period": "periods are not compared: leave out period, and drift and panel if there are any, or ask in several "
+    "with dither simulate --in-process --periods",
+    "epsilon_choices": "people who choose their ε are not compared: leave out epsilon_choices and list them in "
+    "--epsilon, such as 0.5,2, where everybody has the same",
+    "member_cuts": "counts that institutions share are not compared: leave out member_cuts, since people's own answers "
+    "alone are simulated",
+    "misfit_check": "the check of the family is not compared: leave out misfit_check, or make it with dither simulate "
+    "--in-process --spec",
+    "rho": "ρ is not compared: leave out rho and list ε in --epsilon, which gaussian takes as well",
+}
+"""What a specification may ask for, and a comparison does not simulate."""
+
 _Mechanisms = Annotated[
     str | None,
     typer.Option(help=f"Some of {', '.join(MECHANISMS)}.", show_default=USUAL),
@@ -104,6 +123,7 @@ def compare_(
     if jobs == 0:
         fail("jobs must be 1 or more, or -1 for one a core", 2)
     given = {} if spec is None else plain_object(spec)
+    _check_compared(given, family)
     drawn = read_family(family or given.get("family") or ("normal" if data is None else None))
     fields = {"family": drawn.name, **({} if transform is None else {"transform": transform}), **given}
     sizes = _whole_numbers(respondents)
@@ -122,6 +142,14 @@ def compare_(
         print_json({"repeats": repeats, "truth": dict(people.truth), "settings": [_object(each) for each in found]})
     else:
         _print(found, repeats)
+
+
+def _check_compared(given: Mapping[str, Any], family: str | None) -> None:
+    """Ends the command for a specification that asks for what is not compared."""
+    categorical = CATEGORICAL.name in (family, given.get("family"))
+    for name, sentence in _NOT_COMPARED.items():
+        if given.get(name) or (name == "categories" and categorical):
+            fail(sentence, 2)
 
 
 def _check_files(plot: Path | None, csv: Path | None) -> None:
@@ -168,8 +196,6 @@ def _people(
 ) -> People:
     """The population, of which the specification's family may know nothing."""
     assumed = Specification.from_json(setting.fields)
-    if assumed.categories or drawn is CATEGORICAL:
-        fail("categories are not compared here: see dither simulate --categories", 2)
     if (truth is None) == (data is None):
         fail("give the population with either --truth or --data", 2)
     scale = assumed.transform if assumed.parametric else setting.fields.get("transform", "identity")

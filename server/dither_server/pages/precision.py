@@ -32,10 +32,13 @@ class Plans:
         """For each parameter, targets from its present sd to a tenth of that, and how many more answers each takes.
 
         Uses `dither_estimator.planning.precision` at the posterior mean: the respondents for the target less those for
-        the present sd. Raises `DesignError` if there is no such plan.
+        the present sd, or the present answers if that is too large to be planned. Raises `DesignError` if there is no
+        plan.
         """
         plan = self._plan(collection, posterior)
-        return {name: _steps(plan, name, summary.sd) for name, summary in posterior.posterior.items()}
+        return {
+            name: _steps(plan, name, summary.sd, posterior.answers) for name, summary in posterior.posterior.items()
+        }
 
     def _plan(self, collection: Collection, posterior: PosteriorReply) -> Precision:
         key = (collection.number, int(math.log(posterior.answers + 1, _REPLAN_GROWTH)))
@@ -49,7 +52,10 @@ class Plans:
         return plan
 
 
-def _steps(plan: Precision, name: str, sd: float) -> dict[str, Any]:
+def _steps(plan: Precision, name: str, sd: float, answers: int) -> dict[str, Any]:
     targets = [sd * _SMALLEST_SD_RATIO ** (step / _STEPS) for step in range(_STEPS + 1)]
     spent = plan.respondents({name: sd})
-    return {"sd": targets, "more": [plan.respondents({name: target}) - spent for target in targets]}
+    if sd > plan.largest_target(name):
+        spent = min(spent, answers)
+    more = [max(0, plan.respondents({name: target}) - spent) for target in targets[1:]]
+    return {"sd": targets, "more": [0, *more]}

@@ -85,6 +85,21 @@ def test_quantiles_are_in_the_values_own_units(capsys: CaptureFixture) -> None:
     assert found["sd"]["mu"] == pytest.approx(10 / 492.7, rel=0.02)
 
 
+def test_a_target_that_cannot_be_planned_is_refused_with_the_nearest(capsys: CaptureFixture) -> None:
+    asked = ["plan", "--family", "student_t", "--theta", "mu=50,sigma=10,df=2", "--epsilon", "2", "--range", "0,100"]
+    assert run([*asked, "--sd", "df=0.5"]) == 2
+    told = capsys.readouterr()
+    assert told.out == ""
+    assert told.err.count("\n") == 1
+    assert "at epsilon 2, with fewer than" in told.err
+    nearest = told.err.split("ask for ")[1].split(" or less")[0]
+    assert run([*asked, "--sd", nearest, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["sd"]["df"] <= float(nearest.removeprefix("df="))
+    assert run([*asked, "--respondents", "6944", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["sd"]["df"] is None
+
+
 def test_people_get_a_table(capsys: CaptureFixture) -> None:
     assert run(["plan", *THETA, "--epsilon", "0.5,2", "--sd", "mu=0.5", "--confidence", "0.9"]) == 0
     printed = capsys.readouterr().out

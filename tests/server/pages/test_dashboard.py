@@ -15,6 +15,7 @@ import pytest
 
 from dither_client import RandomizedResponse, parse_query
 from dither_client.posterior.wire import FamilyEvidence, Misfit, MisfitLook, ParameterSummary, PosteriorReply, from_json
+from dither_estimator.planning.precision import precision_of_answers
 from dither_server.api.messages.examples import POSTERIOR
 from dither_server.database.reads import HistoryRow
 from dither_server.pages import views
@@ -157,6 +158,24 @@ def test_in_the_end_the_variance_falls_as_one_over_the_answers(site: Site) -> No
     for steps in Plans().more_answers(collection, posterior).values():
         some, more, most = (steps["more"][step] for step in (32, 36, 40))
         assert (most - more) / (more - some) == pytest.approx(10**0.2, rel=0.02)  # if the sd did, 10**0.1
+
+
+def test_degrees_of_freedom_that_are_hardly_known_take_no_fewer_answers_than_they_can_be_planned_with(
+    site: Site,
+) -> None:
+    """7,000 answers leave an sd above the largest that can be planned, for which `dither plan` needs 29,000."""
+    collection = site.service.collections.get(site.create(family="student_t", epsilon=2, range=[0, 100]))
+    summaries = {
+        name: ParameterSummary(mean, sd, *[0.0] * 5)
+        for name, mean, sd in (("mu", 50.0, 0.5), ("sigma", 10.0, 0.9), ("df", 2.0, 0.5))
+    }
+    posterior = replace(from_json(PosteriorReply, POSTERIOR), answers=7_000, posterior=summaries)
+    plan = precision_of_answers(collection.specification, [50, 10, 2])
+    steps = Plans().more_answers(collection, posterior)["df"]
+    assert steps["more"][:2] == [0, plan.respondents({"df": 0.49}) - 7_000]
+    assert steps["more"][1] > 20_000
+    assert steps["more"][-1] == plan.respondents({"df": steps["sd"][-1]}) - 7_000
+    assert steps["more"] == sorted(steps["more"])
 
 
 def test_a_collection_that_asks_one_question_has_no_plan(site: Site) -> None:

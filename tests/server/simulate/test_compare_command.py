@@ -165,6 +165,43 @@ def test_bad_input_is_one_sentence(
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.parametrize(
+    ("fields", "says", "instead"),
+    [
+        ({"period": "week"}, "periods are not compared", "--periods"),
+        ({"period": "week", "drift": True}, "periods are not compared", "leave out period, and drift"),
+        ({"family": "categorical", "categories": ["a", "b"]}, "categories are not compared", "--categories"),
+        ({"family": None, "categories": ["a", "b"]}, "categories are not compared", "--categories"),
+        ({"epsilon_choices": [0.5, 1]}, "people who choose their ε are not compared", "--epsilon, such as 0.5,2"),
+        ({"member_cuts": [40, 60]}, "counts that institutions share are not compared", "leave out member_cuts"),
+        ({"groups": {"name": "area", "labels": ["a", "b"]}}, "groups are not compared", "dither simulate"),
+        (
+            {"family": None, "components": [{"name": "a", "family": "normal"}, {"name": "b", "family": "normal"}]},
+            "several numbers of one person are not compared",
+            "dither simulate",
+        ),
+        ({"misfit_check": True}, "the check of the family is not compared", "leave out misfit_check"),
+        ({"mechanism": "gaussian", "rho": 0.5}, "ρ is not compared", "--epsilon"),
+    ],
+)
+def test_what_is_not_compared_is_refused_with_what_to_do(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, fields: dict[str, Any], says: str, instead: str
+) -> None:
+    given = {"family": "normal", "epsilon": 1, "particles": 100, **fields}
+    (tmp_path / "spec.json").write_text(json.dumps({name: value for name, value in given.items() if value is not None}))
+    assert run(["compare", *TRUTH, "--respondents", "10", "--repeats", "1", "--spec", str(tmp_path / "spec.json")]) == 2
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert printed.err.count("\n") == 1
+    assert says in printed.err
+    assert instead in printed.err
+
+
+def test_categories_are_not_compared_by_name_either(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["compare", *TRUTH, "--family", "categorical"]) == 2
+    assert "categories are not compared" in capsys.readouterr().err
+
+
 def test_cuts_that_cannot_tell_are_warned_of(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     (tmp_path / "one.json").write_text('{"levels": 1, "particles": 100}')
     given = [*TRUTH, "--respondents", "50", "--repeats", "1", "--policies", "fixed:40:60"]

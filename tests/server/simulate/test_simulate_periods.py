@@ -37,6 +37,31 @@ def test_the_text_lists_the_periods(capsys: pytest.CaptureFixture[str]) -> None:
     assert "periods: 2, from 2026-W01 to 2026-W02" in capsys.readouterr().out
 
 
+def _rows(printed: str) -> dict[str, list[str]]:
+    return {words[0]: words[1:] for line in reversed(printed.splitlines()) if (words := line.split())}
+
+
+def test_the_table_has_the_truth_of_what_the_posterior_is_of(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """With drift that of the newest period; without, of all as one, which has no parameters unless all are the same."""
+    truth = ["--periods", "2", "--truth", "mu=0,sigma=1; mu=2,sigma=1"]
+    assert run(["simulate", *truth, *PEOPLE]) == 0
+    rows = _rows(capsys.readouterr().out)
+    assert rows["parameter"][0] == "truth"
+    assert (rows["mu"][0], rows["sigma"][0]) == ("2", "1")
+    assert abs(float(rows["Half"][3]) - 2) < 0.5
+    spec = tmp_path / "spec.json"
+    spec.write_text(json.dumps({"family": "normal", "epsilon": 4, "period": "week", "particles": 200}))
+    given = ["--spec", str(spec), "--respondents", "400", "--in-process", "--seed", "1"]
+    assert run(["simulate", *truth, *given]) == 0
+    rows = _rows(capsys.readouterr().out)
+    assert len(rows["mu"]) == 5  # no truth
+    assert 0.5 < float(rows["Half"][3]) < 1.5
+    assert run(["simulate", "--periods", "2", "--truth", "mu=3,sigma=1", *given]) == 0
+    assert _rows(capsys.readouterr().out)["mu"][0] == "3"
+
+
 def test_a_walk_has_steps_of_its_sds() -> None:
     """The mean square of 400 steps is within 5 of its standard errors in all but 1e-6 of seeds; one twice as large is
     not."""
