@@ -30,7 +30,7 @@ _KINDS: Mapping[str, Mapping[str, Any]] = {
     "eight numbers": {
         "family": None,
         "range": None,
-        "components": [{"name": f"number {i}", "family": "normal"} for i in range(8)],
+        "components": [{"name": f"number_{i}", "family": "normal"} for i in range(8)],
     },
 }
 _READS = (
