@@ -11,8 +11,9 @@ from dither_server.database.engine import make_engine, writing
 from dither_server.database.reads import replace_snapshot
 from dither_server.database.schema import answers, counts, snapshots
 from dither_server.owner import persistence
+from dither_server.owner.snapshot_particles import SnapshotParticles
 from testing.patience import until
-from testing.servers.site import FakeClock, open_site
+from testing.servers.site import FakeClock, Site, open_site
 
 pytestmark = pytest.mark.usefixtures("nothing_expires")
 
@@ -55,6 +56,16 @@ def test_a_restart_applies_what_the_snapshot_lacks(sqlite_url: str, clock: FakeC
     edit(sqlite_url, lambda connection: connection.execute(update(snapshots).values(content=old, answers=100)))
     with open_site(sqlite_url, clock) as site:
         site.learnt(collection, 200)
+
+
+def test_the_particles_of_a_snapshot_are_estimated_once_until_there_is_a_newer_one(site: Site) -> None:
+    """For all who ask a process that does not learn the collection itself."""
+    collection = site.service.collections.get(site.create())
+    particles = SnapshotParticles(site.service.store)
+    first = particles.of(collection)
+    assert particles.of(collection) is first
+    site.answer_in_turns(collection.id, 50)
+    until(lambda: particles.of(collection) is not first)
 
 
 @pytest.mark.parametrize("content", [b"", b"nonsense", None])
