@@ -256,9 +256,9 @@ def test_requests_that_wait_for_each_other_are_few(server: ServerProcess) -> Non
 @pytest.mark.parametrize("more", [b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n" * (MAX_PIPELINED + 2), b"nonsense\r\n"])
 def test_a_reply_is_not_followed_by_a_refusal_that_reads_as_a_part_of_it(server: ServerProcess, more: bytes) -> None:
     """The connection is closed instead, for which the client alone is to blame."""
-    path = f"/v1/collections/{create(server, particles=100_000, visibility='public')}/posterior/particles"
+    path = f"/v1/collections/{create(server, particles=200_000, visibility='public')}/posterior/particles"
     with connect(server) as connection:
-        connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4_096)
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 65_536)
         connection.sendall(f"GET {path} HTTP/1.1\r\nHost: x\r\n\r\n".encode())
         begun = connection.recv(1_000)
         connection.sendall(more)
