@@ -2,7 +2,8 @@
 
     python -m benchmarks.plan [SEEDS [EPSILON …]]
 
-N(50, 10) under two priors at each ε, then a member of other families at ε = 1 under the default prior.
+N(50, 10) under two priors at each ε, then a member of other families at ε = 1 under the default prior, then shapes at
+ε = 2 of which so little is to be known that their posterior has a long tail.
 """
 
 import sys
@@ -41,6 +42,13 @@ OTHERS: Sequence[tuple[str, dict[str, float], dict[str, float]]] = (
     ("negative_binomial", {"mean": 30, "size": 3}, {"mean": 2}),
 )
 """Families with a member and what is to be known of it."""
+SHAPES: Sequence[tuple[str, dict[str, Any], dict[str, float], dict[str, float]]] = (
+    ("student_t", {"range": [0, 100]}, {"mu": 50, "sigma": 10, "df": 2}, {"df": 0.2}),
+    ("gamma", {}, {"shape": 3, "scale": 20}, {"shape": 0.75}),
+    ("weibull", {"range": [1, 150]}, {"shape": 2, "scale": 50}, {"shape": 0.5}),
+    ("negative_binomial", {}, {"mean": 30, "size": 3}, {"size": 0.75}),
+)
+"""Families with fields of a collection, a member and nearly the largest standard deviation that can be planned."""
 PRIORS: dict[str, dict[str, Any]] = {"default": {}, "range 44 to 56": {"range": [44, 56]}}
 
 _SEEDS = 30
@@ -63,6 +71,8 @@ def main(arguments: Sequence[str]) -> None:
     print_table(title, ("mechanism", "prior", "ε", *measured), _rows(seeds, arguments[1:] or ("0.5", "1", "2", "5")))
     title = f"Plans: other families, ε = 1, default prior, by parameter, {seeds} seeds"
     print_table(title, ("mechanism", "family", "member", "to know", *measured), _other_rows(seeds))
+    title = f"Plans: shapes, ε = 2, `laplace`, by parameter, {seeds} seeds"
+    print_table(title, ("family", "fields", "member", "to know", *measured), _shape_rows(seeds))
 
 
 def _rows(seeds: int, epsilons: Sequence[str]) -> Iterator[tuple[object, ...]]:
@@ -76,6 +86,13 @@ def _other_rows(seeds: int) -> Iterator[tuple[object, ...]]:
         spec = Specification.from_json({"family": family, "mechanism": mechanism, "epsilon": "1"})
         member, sds = (", ".join(f"{name} {value:g}" for name, value in some.items()) for some in (truth, target))
         yield mechanism, family, member, sds, *_measured(spec, truth, target, seeds)
+
+
+def _shape_rows(seeds: int) -> Iterator[tuple[object, ...]]:
+    for family, fields, truth, target in SHAPES:
+        spec = Specification.from_json({"family": family, "mechanism": "laplace", "epsilon": "2", **fields})
+        member, sds = (", ".join(f"{name} {value:g}" for name, value in some.items()) for some in (truth, target))
+        yield family, fields, member, sds, *_measured(spec, truth, target, seeds)
 
 
 def _measured(

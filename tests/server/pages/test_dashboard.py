@@ -139,9 +139,8 @@ def test_others_are_served_while_plans_are_made(site: Site, monkeypatch: pytest.
         return {}
 
     monkeypatch.setattr(Plans, "more_answers", plan)
-    path = f"/collections/{collection}/precision.json"
     with ThreadPoolExecutor(8) as visitors:
-        plans = [visitors.submit(site.client.get, path) for _ in range(8)]
+        plans = [visitors.submit(site.client.get, f"/collections/{collection}/precision.json") for _ in range(8)]
         try:
             assert begun.acquire(timeout=60)
             assert site.client.get(f"/v1/collections/{collection}/queries", headers=ADMIN).status_code == 200
