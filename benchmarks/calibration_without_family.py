@@ -2,10 +2,11 @@
 
     python -m benchmarks.calibration_without_family [DRAWS [ANSWERS [EPSILON [FOLDER]]]]
 
-A truth is drawn from the prior: a base with its location, scale and shape, and how the population deviates from it.
-Everyone answers what the learner of a collection asks, which knows none of this. Then the posterior probability below
-each quantile of the truth is uniform over the draws, and so is that of a lower log-likelihood than the truth's. The
-tests are those of `benchmarks.calibration`; the false-alarm rate of all of them together is `FALSE_ALARMS`.
+A truth is drawn from the prior: half of them have a base with its location, scale and shape, and deviate from it; the
+others are members of the smooth families of the whole line. Everyone answers what the learner of a collection asks,
+which knows none of this. Then the posterior probability below each quantile of the truth is uniform over the draws, and
+so is that of a lower log-likelihood than the truth's. The tests are those of `benchmarks.calibration`; the false-alarm
+rate of all of them together is `FALSE_ALARMS`.
 
 What is done is kept in `FOLDER`, so that the same command goes on where it stopped; after a change to the estimator it
 needs another folder.
@@ -20,7 +21,9 @@ from threadpoolctl import threadpool_limits
 
 from benchmarks.any_distribution import learner_on
 from benchmarks.calibration import FALSE_ALARMS, pvalues
-from dither_estimator.families import FloatArray
+from dither_estimator.checks.family_fits import families_on
+from dither_estimator.families import FloatArray, find_family
+from dither_estimator.learning.population import FamilyPopulation
 from dither_estimator.likelihood.counts import Counts, merge_counts
 from dither_estimator.mechanisms.channels import channel_of
 from dither_estimator.nonparametric.base import SHAPE_SD, ShapedBase
@@ -28,9 +31,10 @@ from dither_estimator.nonparametric.deviations import COSINES, LOG_PRIOR, SCALES
 from dither_estimator.nonparametric.distribution import Distribution
 from dither_estimator.nonparametric.known import KnownPopulation
 from dither_estimator.nonparametric.support import ANYWHERE
+from dither_estimator.priors.prior import parse_prior
 from testing.tables import print_table
 
-__all__ = ["LEVELS", "drawn_population", "main", "ranks"]
+__all__ = ["LEVELS", "drawn_member", "drawn_population", "main", "ranks"]
 
 LEVELS = np.array([0.03, 0.1, 0.25, 0.5, 0.75, 0.9, 0.97])
 """The levels of the quantiles."""
@@ -67,8 +71,8 @@ def _rows(found: FloatArray) -> Iterator[tuple[object, ...]]:
 def _run(seed: int, size: int, epsilon: str) -> FloatArray:
     """The ranks of one truth, in a collection in which questions follow the answers."""
     rng = np.random.default_rng([seed, 5])
-    truth = drawn_population(rng)
-    learner = learner_on(truth.support, epsilon, seed)
+    truth = drawn_population(rng) if seed % 2 else drawn_member(rng)
+    learner = learner_on(ANYWHERE, epsilon, seed)
     known = KnownPopulation(lambda x: truth.cdf(x).values[0], truth.quantile(LEVELS).values[0])
     with threadpool_limits(1):
         while learner.answers < size:
@@ -91,14 +95,24 @@ def drawn_population(rng: np.random.Generator, place_sd: tuple[float, float] = _
     return Distribution(ANYWHERE, base, deviations.masses(coefficients[np.newaxis]))
 
 
-def ranks(found: Distribution, truth: Distribution, counts: Counts) -> FloatArray:
+def drawn_member(rng: np.random.Generator, place_sd: tuple[float, float] = _PLACE_SD) -> FamilyPopulation:
+    """A member of a smooth family of the whole line, whose location and scale are drawn as those of a base."""
+    smooth = [find_family(each.family) for each in families_on(ANYWHERE) if find_family(each.family).smooth]
+    family = smooth[rng.integers(len(smooth))]
+    theta = family.constrain(parse_prior(family, family.range_prior(-1.0, 1.0)).sample(rng, 1))
+    location, log_scale = rng.normal(0.0, place_sd)
+    theta[0, :2] = location, np.exp(log_scale)
+    return FamilyPopulation(family, "identity", theta)
+
+
+def ranks(found: Distribution, truth: Distribution | FamilyPopulation, counts: Counts) -> FloatArray:
     """The posterior probability below each of the truth's quantiles, and below its log-likelihood."""
     below = (found.quantile(LEVELS).values < truth.quantile(LEVELS).values).mean(axis=0)
     lower = _log_likelihood(found, counts) < _log_likelihood(truth, counts)
     return np.append(below, lower.mean())
 
 
-def _log_likelihood(draws: Distribution, counts: Counts) -> FloatArray:
+def _log_likelihood(draws: Distribution | FamilyPopulation, counts: Counts) -> FloatArray:
     total = np.zeros(draws.draw_count)
     for query, row in counts.items():
         shares = np.diff(draws.cdf(np.array(query.edges)).values, prepend=0.0, append=1.0, axis=1)

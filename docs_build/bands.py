@@ -13,11 +13,12 @@ import numpy as np
 from scipy import stats
 
 from dither_client import Query, RandomizedResponse
+from dither_estimator.checks.averaging import average_distribution
 from dither_estimator.families import FloatArray
 from dither_estimator.likelihood.counts import Counts, merge_counts
 from dither_estimator.nonparametric.distribution import Draws
 from dither_estimator.nonparametric.known import KnownPopulation
-from dither_estimator.nonparametric.posterior import estimate_distribution, estimate_mean
+from dither_estimator.nonparametric.posterior import estimate_mean
 from dither_estimator.nonparametric.support import Support
 
 __all__ = ["FILE", "POPULATIONS", "curves"]
@@ -67,7 +68,7 @@ def _stages(population: KnownPopulation) -> list[dict[str, Any]]:
             counts = merge_counts(counts, _answers(rng, counts, population, size))
             at += size
         chains = np.random.default_rng(_SEED)
-        posterior = estimate_distribution(chains, counts, population.support, _DRAWS, _AROUND)
+        posterior, _ = average_distribution(chains, counts, population.support, _DRAWS, _AROUND)
         found.append(_stage(posterior.cdf(_X)))
     return found
 

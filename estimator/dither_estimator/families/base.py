@@ -91,6 +91,8 @@ class Family(ABC):
     location_scale: ClassVar[bool] = False
     log_location_scale: ClassVar[bool] = False
     """Whether logarithms of values have a location, the logarithm of `scale`, and a scale, the inverse of `shape`."""
+    smooth: ClassVar[bool] = True
+    """Whether the density has no kink inside the support."""
     values: ClassVar[Values] = "measured"
     transforms: ClassVar[tuple[Transform, ...]] = ("identity",)
     """Scales on which the family can be used; `"log"` needs a family on the whole line."""

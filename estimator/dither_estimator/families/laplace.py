@@ -14,6 +14,7 @@ class LaplaceFamily(LocationScale):
     """Density `exp(-|x - mu| / sigma) / (2 sigma)`: peaked at mu, with heavier tails than the normal."""
 
     name: ClassVar[str] = "laplace"
+    smooth: ClassVar[bool] = False
 
     def standard_cdf(self, z: FloatArray) -> FloatArray:
         tail = 0.5 * np.exp(-np.abs(z))

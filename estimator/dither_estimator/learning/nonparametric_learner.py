@@ -6,6 +6,7 @@ from fractions import Fraction
 import numpy as np
 
 from dither_client import Query
+from dither_estimator.checks.averaging import average_distribution
 from dither_estimator.families import FloatArray
 from dither_estimator.learning.description import QUANTILE_LEVELS
 from dither_estimator.learning.goal_questions import goal_questions
@@ -15,7 +16,7 @@ from dither_estimator.likelihood.counts import Counts
 from dither_estimator.nonparametric.base import ShapedBase
 from dither_estimator.nonparametric.cell_design import DISTINCT
 from dither_estimator.nonparametric.distribution import Distribution
-from dither_estimator.nonparametric.posterior import estimate_distribution, sketch_distribution
+from dither_estimator.nonparametric.posterior import sketch_distribution
 from dither_estimator.policies.pool_size import answers_until_renewal
 
 __all__ = ["NonparametricLearner"]
@@ -44,8 +45,8 @@ class NonparametricLearner(RecomputedLearner[DistributionPopulation]):
 
         def estimate() -> DistributionPopulation:
             rng = np.random.default_rng(SEED)
-            found = estimate_distribution(rng, counts, spec.support, spec.particles, spec.around)
-            return DistributionPopulation(found, counts)
+            found, fits = average_distribution(rng, counts, spec.support, spec.particles, spec.around)
+            return DistributionPopulation(found, fits.comparison)
 
         return estimate
 
@@ -84,7 +85,7 @@ class NonparametricLearner(RecomputedLearner[DistributionPopulation]):
 
     def sketch(self) -> DistributionPopulation:
         """A sketch of what the posterior says about the population, for questions."""
-        return DistributionPopulation(self._sketch, self.counts)
+        return DistributionPopulation(self._sketch)
 
     @property
     def _sketch(self) -> Distribution:

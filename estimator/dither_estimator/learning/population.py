@@ -1,6 +1,6 @@
 """Draws of a population's distribution, in the values' own units: under particles of a family, or without one."""
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Protocol
 
@@ -9,10 +9,8 @@ import numpy.typing as npt
 
 from dither_client import Transform
 from dither_estimator.checks.competing_families import Comparison
-from dither_estimator.checks.family_fits import compare_with_families
 from dither_estimator.families import Family, FloatArray
 from dither_estimator.families.mixture import mixture_quantiles
-from dither_estimator.likelihood.counts import Counts
 from dither_estimator.nonparametric.distribution import Distribution, Draws
 
 __all__ = ["DistributionPopulation", "FamilyPopulation", "Population"]
@@ -171,8 +169,8 @@ class DistributionPopulation:
     """The population whose distribution has no family."""
 
     distribution: Distribution
-    counts: Counts = field(repr=False)
-    """The answers that it follows from."""
+    comparison: Comparison | None = None
+    """How well families describe the same answers."""
 
     @property
     def draw_count(self) -> int:
@@ -226,7 +224,3 @@ class DistributionPopulation:
         support, shares = self.distribution.support, self.distribution.atom_shares.values
         least = np.quantile(shares, _NEARLY_SURE, axis=0) if shares.size else np.zeros(shares.shape[1])
         return np.isin(support.points, support.atoms) | (least > _FEW_PEOPLE)
-
-    @property
-    def comparison(self) -> Comparison | None:
-        return compare_with_families(self.counts, self.distribution)

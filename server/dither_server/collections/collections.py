@@ -98,6 +98,11 @@ class Collections:
         """Whether this process knows a collection with this number, deleted or not."""
         return number in self._by_number
 
+    def may_have_shares(self, number: int) -> bool:
+        """Whether institutions may share counts with this collection, as far as this process knows."""
+        known = self._by_number.get(number)
+        return known is None or known.specification.member_cuts is not None
+
     def deleted(self, collection: Collection) -> bool:
         """Whether the collection is deleted by now, as far as this process knows."""
         known = self._by_id.get(collection.id)

@@ -212,7 +212,9 @@ class Learners:
         """The number of stored answers and of institutions, by collection."""
         if not collections:
             return Counter()
-        return Counter(self._store.totals(collections)) + Counter(self._institutions.totals(collections))
+        found = Counter(self._store.totals(collections))
+        shared = [number for number in collections if self._collections.may_have_shares(number)]
+        return found + Counter(self._institutions.totals(shared)) if shared else found
 
     def _read_published(self, number: int) -> Published | None:
         """Reads another process's publication of a collection."""

@@ -32,6 +32,8 @@ __all__ = ["POLL_SECONDS", "Poller"]
 POLL_SECONDS = 0.5
 _STOP_CHECK_SECONDS = 0.1
 """The longest wait for a notification before checking whether to stop."""
+_LEASES_SECONDS = 0.1
+"""Leases are read no more often: in a burst each publication is a notification, and none is about leases."""
 _POLLS_PER_COUNT_ALONE = 20
 """A process without others knows of every answer; it still reads the counts once in this many polls."""
 
@@ -63,6 +65,8 @@ class Poller:
         self._learners = learners
         self._notifications = notifications
         self._alone = True
+        self._leases_due = 0.0
+        """When notifications may next be about leases, on the clock `time.monotonic`."""
         self._leases = Refreshed(self._share_leases)
         self._stopped = threading.Event()
         self._thread = threading.Thread(target=self._run, name="dither-poller", daemon=True)
@@ -104,10 +108,14 @@ class Poller:
 
     def _waited(self) -> bool:
         """Waits until the next poll is due, and handles notifications meanwhile. Returns whether to stop."""
-        until = time.monotonic() + POLL_SECONDS
+        until, unread = time.monotonic() + POLL_SECONDS, False
         while not self._alone and (left := until - time.monotonic()) > 0 and not self._stopped.is_set():
-            if self._notifications.wait(min(left, _STOP_CHECK_SECONDS)):
+            heard = self._notifications.wait(min(left, _STOP_CHECK_SECONDS))
+            unread = unread or heard
+            if unread and time.monotonic() >= self._leases_due:
                 self.share_leases()
+                self._leases_due, unread = time.monotonic() + _LEASES_SECONDS, False
+            if heard:
                 self._learners.look_around(True)
         return self._stopped.wait(max(0.0, until - time.monotonic()))
 

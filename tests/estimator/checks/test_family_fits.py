@@ -1,6 +1,7 @@
 """Families beside none: maxima and integrals computed otherwise, and populations with and without a family."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,8 @@ from dither_client.posterior.sentences import family_name, verdict_lines
 from dither_client.posterior.wire import FamilyEvidence
 from dither_estimator.checks import family_fits
 from dither_estimator.checks.competing_families import NONE_OF_THESE
-from dither_estimator.checks.family_fits import Description, compare_with_families, families_on, family_log_evidence
+from dither_estimator.checks.family_fit import Description, FamilyFit, fit_family
+from dither_estimator.checks.family_fits import families_on, fit_families
 from dither_estimator.families import FloatArray
 from dither_estimator.likelihood.counts import Counts, total_answers
 from dither_estimator.mechanisms.channels import channel_of
@@ -63,7 +65,7 @@ def test_a_family_has_its_largest_likelihood_less_what_its_parameters_cost(
         return -sum(float(row @ np.log(p)) for row, p in zip(counts.values(), shares, strict=True))
 
     best = -minimize(loss, start, method="Nelder-Mead", options={"xatol": 1e-6, "fatol": 1e-8}).fun
-    found = family_log_evidence(Description(name, transform), counts, *WAGES.ppf([0.1, 0.9]).tolist())
+    found = fit_family(Description(name, transform), counts, *WAGES.ppf([0.1, 0.9]).tolist()).log_evidence
     assert found == pytest.approx(best - len(start) / 2 * np.log(4_001), abs=1e-3)
 
 
@@ -75,15 +77,15 @@ def test_the_evidence_of_a_family_does_not_depend_on_the_unit_of_values(name: st
     for scale in (1.0, unit):
         counts = asked(scale * WIDE.ppf(LEVELS), stats.norm(50 * scale, 10 * scale).cdf, 2_000, 3, "6")
         low, high = (scale * WIDE.ppf([0.1, 0.9])).tolist()
-        found[scale] = family_log_evidence(Description(name), counts, low, high)
+        found[scale] = fit_family(Description(name), counts, low, high).log_evidence
     assert found[unit] == pytest.approx(found[1.0], abs=1e-2)
 
 
 def test_without_answers_there_is_nothing_to_compare() -> None:
     with pytest.raises(ValueError, match="without answers"):
-        family_log_evidence(Description("normal"), {}, 0.0, 1.0)
+        fit_family(Description("normal"), {}, 0.0, 1.0)
     distribution = estimate_distribution(np.random.default_rng(1), {}, size=100)
-    found = compare_with_families({}, distribution)
+    found = fit_families({}, distribution).comparison
     assert (found.families, found.verdict) == ((), "cannot tell yet")
     [sentence] = verdict_lines(found.families, found.verdict)
     assert sentence == "which family holds: cannot tell yet, for there are too few answers to compare families"
@@ -98,16 +100,16 @@ def test_where_nearly_everybody_has_one_value_families_are_compared() -> None:
     counts = asked(cuts, lambda x: 0.96 + 0.04 * stats.gamma.cdf(x, 25, scale=4), 4_000, 1, "4")
     distribution = estimate_distribution(np.random.default_rng(1), counts, support, size=50)
     assert distribution.mean.quantile(np.array([0.9])).values[0, 0] == 0
-    assert compare_with_families(counts, distribution).verdict == NONE_OF_THESE
+    assert fit_families(counts, distribution).comparison.verdict == NONE_OF_THESE
 
 
 def test_values_as_near_to_a_bound_or_as_far_as_floating_point_has_them_are_described() -> None:
     """Priors of their scale would be narrower or wider than is allowed."""
     counts = asked(np.full((1, 8), 1e-150), lambda x: 0.5 + 0.0 * x, 4_000, 1, "2")
     for description in families_on(Support(0.0, 1.0)):
-        assert np.isfinite(family_log_evidence(description, counts, 1e-190, 1e-120))
+        assert np.isfinite(fit_family(description, counts, 1e-190, 1e-120).log_evidence)
     for description in families_on(Support(0.0)):
-        assert np.isfinite(family_log_evidence(description, counts, 1.0, 1e150))
+        assert np.isfinite(fit_family(description, counts, 1.0, 1e150).log_evidence)
 
 
 @pytest.mark.parametrize("wrong", [float("nan"), 8_834.0], ids=["no number", "more than certain"])
@@ -117,13 +119,14 @@ def test_where_some_evidence_is_no_log_probability_nothing_is_told(
     """With NaN for the gamma the verdict was that the gamma holds."""
     counts = asked(WAGES.ppf([[0.2], [0.5], [0.8]]) * np.linspace(0.9, 1.1, 8), WAGES.cdf, 4_000, 1, "2")
     distribution = estimate_distribution(np.random.default_rng(1), counts, Support(minimum=0.0), size=50)
-    assert compare_with_families(counts, distribution).families
+    assert fit_families(counts, distribution).comparison.families
 
-    def evidence_of(description: Description, *_: object) -> float:
-        return wrong if description.family == "gamma" else -3_000.0
+    def fitted(description: Description, *arguments: Any) -> FamilyFit:
+        evidence = wrong if description.family == "gamma" else -3_000.0
+        return replace(fit_family(description, *arguments), log_evidence=evidence)
 
-    monkeypatch.setattr(family_fits, "family_log_evidence", evidence_of)
-    found = compare_with_families(counts, distribution)
+    monkeypatch.setattr(family_fits, "fit_family", fitted)
+    found = fit_families(counts, distribution).comparison
     assert (found.families, found.verdict) == ((), "cannot tell yet")
 
 
@@ -191,8 +194,9 @@ def test_a_family_beside_a_bound_is_that_family_of_the_distance(description: Des
         moved[same_question] = row[::-1] if falling else row
     ends = description.scaled(law.ppf([0.1, 0.9]))
     ends = np.sort(np.exp(ends) if description.transform == "log" else ends)
-    same = family_log_evidence(Description(description.family, description.transform), moved, *ends.tolist())
-    assert family_log_evidence(description, counts, *law.ppf([0.1, 0.9]).tolist()) == pytest.approx(same, abs=1e-4)
+    same = fit_family(Description(description.family, description.transform), moved, *ends.tolist()).log_evidence
+    found = fit_family(description, counts, *law.ppf([0.1, 0.9]).tolist()).log_evidence
+    assert found == pytest.approx(same, abs=1e-4)
 
 
 def known_by_one(counts: Counts, base: ShapedBase) -> FloatArray:
@@ -280,7 +284,7 @@ def test_families_are_refused_where_none_holds_and_the_true_one_never(
     for seed in range(10 if not refused else 2):
         counts = asked(cuts, cdf, 5_000, seed)
         distribution = estimate_distribution(np.random.default_rng(1), counts, support, size=50)
-        compared = compare_with_families(counts, distribution)
+        compared = fit_families(counts, distribution).comparison
         none, *others = compared.families
         low = {family_name(each) for each in others if each.log_evidence < none.log_evidence - np.log(100)}
         if refused:

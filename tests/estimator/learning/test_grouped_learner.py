@@ -219,7 +219,7 @@ def test_a_quantile_of_the_whole_at_an_atom_is_the_atom() -> None:
     support = Support(minimum=0.0, maximum=100.0, atoms=(0.0, 100.0))
     bins = np.full((2, BINS), 0.5 / BINS)
     parts = [
-        DistributionPopulation(Distribution(support, ShapedBase(np.zeros(5)), np.column_stack([bins, *shares])), {})
+        DistributionPopulation(Distribution(support, ShapedBase(np.zeros(5)), np.column_stack([bins, *shares])))
         for shares in (([0.3, 0.3], [0.2, 0.2]), ([0.4, 0.4], [0.1, 0.1]))
     ]
     whole = StratifiedPopulation(parts, np.array([0.5, 0.5]))

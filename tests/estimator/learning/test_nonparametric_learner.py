@@ -10,6 +10,7 @@ import pytest
 from scipy import stats
 
 from dither_client import Laplace, Query, RandomizedResponse
+from dither_estimator.checks.averaging import average_distribution
 from dither_estimator.families import FloatArray
 from dither_estimator.learning.goal_questions import goal_questions
 from dither_estimator.learning.learners import new_learner, restore_learner
@@ -17,8 +18,6 @@ from dither_estimator.learning.nonparametric_learner import NonparametricLearner
 from dither_estimator.learning.population import DistributionPopulation
 from dither_estimator.learning.snapshot import InvalidSnapshot
 from dither_estimator.learning.summary import Posterior
-from dither_estimator.nonparametric.distribution import Distribution
-from dither_estimator.nonparametric.posterior import estimate_distribution
 from dither_estimator.nonparametric.questions import Templates
 from dither_estimator.specification.specification import Specification
 
@@ -160,11 +159,11 @@ def test_questions_do_not_wait_for_draws_from_the_posterior(
     """They follow from sketches alone, and the posterior is estimated when somebody looks: once, in any thread."""
     estimates = []
 
-    def estimate(*arguments: Any) -> Distribution:
+    def estimate(*arguments: Any) -> Any:
         estimates.append(threading.get_ident())
-        return estimate_distribution(*arguments)
+        return average_distribution(*arguments)
 
-    monkeypatch.setattr("dither_estimator.learning.nonparametric_learner.estimate_distribution", estimate)
+    monkeypatch.setattr("dither_estimator.learning.nonparametric_learner.average_distribution", estimate)
     again = new_learner(learner.specification, 1)
     for query, row in learner.counts.items():
         again.learn_counts({query: row})

@@ -30,14 +30,6 @@ EMPTY = PosteriorReply(
 )  # fmt: skip
 
 
-class Uncompared(DistributionPopulation):
-    """Without answers there are no families to compare with."""
-
-    @property
-    def comparison(self) -> None:
-        return None
-
-
 LOG_NORMAL = stats.lognorm(0.7, scale=np.exp(6.2))
 
 
@@ -205,7 +197,7 @@ def test_an_atom_has_what_lies_below_it_and_what_lies_at_it() -> None:
     distribution = Distribution(
         Support(0.0, atoms=(0.0, atom)), ShapedBase(np.array([6.0, np.log(0.5), 0, 0, 0])), masses[None]
     )
-    found = with_population(EMPTY, Uncompared(distribution, {})).distribution
+    found = with_population(EMPTY, DistributionPopulation(distribution)).distribution
     assert found is not None
     assert (np.diff(found.x) > 0).all()
     assert found.x[:2] == (np.nextafter(0, -1), 0)
@@ -230,7 +222,7 @@ def test_nobody_is_beyond_bounds_at_which_there_may_be_people() -> None:
     inside = np.repeat(1 - at_bounds.sum(axis=1, keepdims=True), BINS, axis=1) / BINS
     support, base = Support(20.0, 80.0), ShapedBase(np.array([0.0, 0, 0, 0, 0]))
     distribution = Distribution(support, base, np.concatenate([inside, at_bounds], axis=1))
-    whole = Uncompared(distribution, {})
+    whole = DistributionPopulation(distribution)
     for population in (whole, StratifiedPopulation((whole, whole), np.array([0.5, 0.5]))):
         reply = with_population(EMPTY, population)
         found = reply.distribution
@@ -250,7 +242,7 @@ def test_nobody_is_beyond_bounds_at_which_there_may_be_people() -> None:
 def test_two_values_alone_are_a_distribution() -> None:
     masses = np.concatenate([np.full(BINS, 1e-5 / BINS), [0.3, 0.7 - 1e-5]])
     distribution = Distribution(Support(0.0, 1.0, (0.0, 1.0)), ShapedBase(np.array([0.0, 0, 0, 0, 0])), masses[None])
-    reply = with_population(EMPTY, Uncompared(distribution, {}))
+    reply = with_population(EMPTY, DistributionPopulation(distribution))
     assert reply.distribution is not None
     assert reply.distribution.x == (np.nextafter(0, -1), 0, np.nextafter(1, 0), 1)
     assert reply.distribution.cdf.mean == pytest.approx((0, 0.3, 0.3, 1), abs=1e-4)

@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from fractions import Fraction
+from unittest.mock import Mock
 
 import pytest
 from sqlalchemy import select
@@ -137,6 +138,25 @@ def test_collections_are_spread_by_a_computation_that_all_share(sites: list[Site
         assert sites[1].respond(one, sites[2].ticket(one)).status_code == 201
         for site in sites:
             site.learnt(one, 1)
+
+
+def test_news_is_read_at_once_and_leases_are_not_read_each_time(
+    database_url: str, clock: FakeClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In a burst every publication is a notification; reading leases each time took as long as reading the news."""
+    with replicas(database_url, 2, clock) as (one, other):
+        until(lambda: not one.service.poller._alone and not other.service.poller._alone)
+        monkeypatch.setattr("dither_server.service.poller.POLL_SECONDS", PATIENCE)
+        monkeypatch.setattr("dither_server.service.poller._LEASES_SECONDS", PATIENCE)
+        news, leases = Mock(wraps=one.service.learners.look_around), Mock(wraps=one.service.learners.hold)
+        monkeypatch.setattr(one.service.learners, "look_around", news)
+        monkeypatch.setattr(one.service.learners, "hold", leases)
+        until(lambda: news.call_count > 0)  # the last poll of the usual kind
+        polled = leases.call_count
+        for heard in range(1, 6):
+            other.service.learners._notifications.send()
+            until(lambda heard=heard: news.call_count > heard)  # type: ignore[misc]
+        assert leases.call_count - polled <= 1
 
 
 def test_a_process_that_leaves_hands_over_without_a_gap(

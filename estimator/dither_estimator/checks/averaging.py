@@ -1,0 +1,89 @@
+"""The posterior averaged over having no family and the smooth families that may hold, by their evidence.
+
+Without a family half of the prior's weight is on having none, and the other half on all smooth families together, in
+equal parts (Hoeting, Madigan, Raftery & Volinsky 1999, *Bayesian Model Averaging*). So a population that has a family
+costs little, and one that has none keeps its own shape as soon as the answers refuse the families. A family whose
+density has a kink has no part in it, since the prior without a family takes kinks for unlikely, too.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from dither_estimator.checks.family_fit import FamilyFit
+from dither_estimator.checks.family_fits import FamilyFits, fit_families
+from dither_estimator.families import FloatArray
+from dither_estimator.likelihood.counts import Counts
+from dither_estimator.nonparametric.deviations import BINS
+from dither_estimator.nonparametric.distribution import Distribution
+from dither_estimator.nonparametric.likelihood import MassLikelihood
+from dither_estimator.nonparametric.posterior import estimate_distribution
+from dither_estimator.nonparametric.sampler import resampled
+from dither_estimator.nonparametric.support import ANYWHERE, Support
+
+__all__ = ["average_distribution", "averaged", "shares_of"]
+
+_PROPOSED = 2
+"""How many proposals there are for each draw of a family."""
+
+
+def average_distribution(
+    rng: np.random.Generator,
+    counts: Counts,
+    support: Support = ANYWHERE,
+    size: int = 1_000,
+    around: tuple[float, float] | None = None,
+) -> tuple[Distribution, FamilyFits]:
+    """What `estimate_distribution` returns for the same arguments, averaged with the families, and their fits."""
+    without = estimate_distribution(rng, counts, support, size, around)
+    fits = fit_families(counts, without)
+    return averaged(rng, without, counts, fits), fits
+
+
+def averaged(rng: np.random.Generator, distribution: Distribution, counts: Counts, found: FamilyFits) -> Distribution:
+    """As many draws from the average, of which `distribution` is the part without a family and `found` the families."""
+    size, fits = distribution.draw_count, [fit for fit in found.fits if fit.family.smooth]
+    ends = np.floor(np.cumsum(shares_of(found.none, fits)) * size + rng.random())
+    parts = []
+    likelihood = MassLikelihood.of(counts, distribution.base, BINS, distribution.support) if ends.any() else None
+    for fit, number in zip(fits, np.diff(ends, prepend=0.0).astype(int).tolist(), strict=True):
+        if likelihood is not None and number:
+            parts.append(_draws(rng, fit, distribution, likelihood, number))
+    members = np.concatenate(parts) if parts else np.empty((0, distribution.masses.shape[1]))
+    kept = rng.permutation(size)[: size - len(members)]
+    masses = rng.permutation(np.concatenate([distribution.masses[kept], members]))
+    return Distribution(distribution.support, distribution.base, masses)
+
+
+def shares_of(none: float, fits: Sequence[FamilyFit]) -> FloatArray:
+    """The posterior probabilities of the families, shape (families,); the rest is that of having none."""
+    logs = np.array([fit.log_evidence for fit in fits]) - none - np.log(max(len(fits), 1))
+    return np.exp(logs - np.logaddexp.reduce([0.0, *logs]))
+
+
+def _draws(
+    rng: np.random.Generator, fit: FamilyFit, distribution: Distribution, likelihood: MassLikelihood, number: int
+) -> FloatArray:
+    """Masses (at most `number`, masses) of members of the family, by their posterior."""
+    theta, log_weights = fit.proposals(rng, _PROPOSED * number)
+    masses = _masses(fit, theta, distribution)
+    usable = np.isfinite(masses).all(axis=1) & np.isfinite(log_weights)
+    masses, log_weights = masses[usable], log_weights[usable]
+    if not len(masses):
+        return masses
+    return masses[resampled(rng, log_weights + likelihood(masses), number)]
+
+
+def _masses(fit: FamilyFit, theta: FloatArray, distribution: Distribution) -> FloatArray:
+    """The masses of bins and atoms under each member, shape (n, masses). What lies beyond a bound is at it."""
+    support, base = distribution.support, distribution.base
+    inside = fit.below(theta, support.value(base.quantile(np.arange(1, BINS) / BINS)))
+    least, most = np.zeros(len(theta)), np.ones(len(theta))
+    points = np.zeros((len(theta), len(support.points)))
+    if support.minimum is not None:
+        points[:, 0] = least = fit.below(theta, np.array([support.minimum]))[:, 0]
+    if support.maximum is not None:
+        most = fit.below(theta, np.array([support.maximum]))[:, 0]
+        points[:, -1] = 1 - most
+    bins = np.diff(np.column_stack([least, inside, most]), axis=1)
+    return np.maximum(np.concatenate([bins, points], axis=1), 0.0)
