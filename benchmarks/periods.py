@@ -5,7 +5,8 @@
 A normal population, σ = 10 at first, ε = 1. In the first table mu and log σ walk with steps of the same standard
 deviation, in units of σ for mu, and people are asked what was best in the period before; the oracle is told that
 standard deviation. Errors are mean squared errors of the posterior means of (mu / σ, log σ), summed, over all periods.
-In the second table 2,000 people answer in each of 52 weeks, mu shifts by 0.2 σ before one of the weeks 9 to 49, and the
+In the second table nothing changes, and the test of drift looks at the answers of each of 52 weeks (goal `all`).
+In the third 2,000 people answer in each of 52 weeks, mu shifts by 0.2 σ before one of the weeks 9 to 49, and the
 test of drift looks at the end of each. Scores of so many answers are normal, and are drawn as such; false alarms are
 those of years without a shift. `evidence alone` is the Bayes factor of drift by itself, at 8, below which 5% of years
 without change remain. `told` is a test that knows all but the date and the sign of the shift, also with 5% of false
@@ -22,8 +23,8 @@ from threadpoolctl import threadpool_limits
 
 from dither_client import Query
 from dither_estimator.design.design import optimal_design
-from dither_estimator.drift.constancy import THRESHOLD, change_threshold, changes_of, evidence_of
-from dither_estimator.drift.tracking import track
+from dither_estimator.drift.constancy import THRESHOLD, change_threshold, changes_of, constant_sites, evidence_of
+from dither_estimator.drift.tracking import PeriodLikelihood, track
 from dither_estimator.families import FloatArray
 from dither_estimator.hierarchy.collapsed import Sites
 from dither_estimator.hierarchy.pooled_fit import Units
@@ -42,12 +43,16 @@ _SPEC = Specification.from_json({"family": "normal", "epsilon": 1, "range": [0, 
 _UNITS = Units(np.array([50.0, np.log(_SIGMA)]), np.array([_SIGMA, 1.0]))
 _WEEKS, _PEOPLE, _SHIFT = 52, 2_000, 0.2
 _YEARS_A_SEED = 250
+_YEARS_OF_ANSWERS = 40
+"""Years of answers, rather than of normal scores, for each seed."""
 
 
 def main() -> None:
     seeds = int(sys.argv[1]) if len(sys.argv) > 1 else _SEEDS
     columns = ("people", "sd of a step, σ", "error", "oracle", "error / oracle", "coverage of mu", "of sigma")
     print_table(f"{_PERIODS} periods, ε = 1: {seeds} seeds", columns, _followed(seeds))
+    alarms = ("people a week", "false alarms", "of the evidence")
+    print_table(f"Nothing changes: {_YEARS_OF_ANSWERS * seeds:,} years each", alarms, _unchanged(seeds))
     tests = (
         "goal",
         "sd of a week, σ",
@@ -63,7 +68,7 @@ def main() -> None:
 
 
 def _followed(seeds: int) -> Iterator[tuple[str, ...]]:
-    for people in (200, 1_000):
+    for people in (200, 1_000, 2_000):
         for step in (0.02, 0.05, 0.1, 0.2):
             errors, oracle, *covered = np.mean([_follow(seed, people, step) for seed in range(seeds)], axis=0)
             cells = (f"{errors:.4f}", f"{oracle:.4f}", f"{errors / oracle:.2f}")
@@ -94,6 +99,19 @@ def _answers(rng: np.random.Generator, before: FloatArray, now: FloatArray, peop
         cumulative = np.cumsum(channel_of(query).matrix, axis=1)[cells, :-1]
         table[query] = np.bincount((rng.random(size)[:, None] > cumulative).sum(axis=1), minlength=query.n_answers)
     return table
+
+
+def _unchanged(seeds: int) -> Iterator[tuple[str, ...]]:
+    for least, most in ((200, 200), (500, 500), (2_000, 2_000), (200, 2_000)):
+        rng, alarms = np.random.default_rng([seeds, least, most]), []
+        for _ in range(_YEARS_OF_ANSWERS * seeds):
+            people = rng.integers(least, most + 1, _WEEKS)
+            tables = [_answers(rng, _MEMBER, _MEMBER, each) for each in people.tolist()]
+            sites = constant_sites(PeriodLikelihood.of(_SPEC.prior, tables, _UNITS))
+            evidence = bool(evidence_of(sites).max() >= np.log(THRESHOLD))
+            alarms.append((evidence or bool(changes_of(sites).max() >= change_threshold(2)), evidence))
+        both, alone = np.mean(alarms, axis=0)
+        yield (f"{least:,}" if least == most else f"{least:,} to {most:,}", f"{both:.1%}", f"{alone:.1%}")
 
 
 def _shifts(seeds: int) -> Iterator[tuple[str, ...]]:

@@ -106,13 +106,13 @@ def drift_sentence(test: DriftTest) -> str:
         return (
             f"the distribution changed: by the end of {test.period} the evidence for drift was {_odds(test.highest)} "
             f"to 1, and within a year of weeks it reaches {_odds(test.threshold)} to 1 in at most "
-            f"{'5' if test.change is None else '2.5'}% of collections that do not change"
+            f"{'5' if test.change is None else '4'}% of collections that do not change"
         )
     if test.alarm and test.change is not None and test.change_threshold is not None:
         return (
-            f"the distribution changed: {test.change_period}, or it and the period before, lie {test.change:.1f} "
-            f"standard errors away from all before, and within a year of weeks {test.change_threshold:.1f} are reached "
-            "in at most 2.5% of collections that do not change"
+            f"the distribution changed: {test.change_period}, or the two or four periods up to it, lie "
+            f"{test.change:.1f} standard errors away from all before, and within a year of weeks "
+            f"{test.change_threshold:.1f} are reached in at most 4% of collections that do not change"
         )
     return "no sign that the distribution changed from period to period"
 

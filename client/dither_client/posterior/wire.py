@@ -278,16 +278,18 @@ class DriftTest:
     """The highest that it was at the end of any period so far."""
     period: str = field(metadata=_example("2026-W07"))
     """The period at whose end it was highest."""
-    threshold: float = field(metadata=_example(2.772588722239781))
-    """In at most 2.5% of collections that do not change it is ever as high within 52 periods."""
+    threshold: float = field(metadata=_example(3.2188758248682006))
+    """In at most 4% of collections that do not change it is ever as high."""
     alarm: bool
     """Whether `highest` is at least `threshold`, or `change` at least `change_threshold`."""
     change: float | None = field(default=None, metadata=_example(1.9))
-    """How many standard errors the score of one period, or of two in a row, was at most away from those before."""
+    """How many standard errors the score of one, two or four periods in a row was at most away from those before: less
+    0.4 where it is not two, and less 0.4 of a parameter that is not the one of which the answers tell most."""
     change_period: str | None = field(default=None, metadata=_example("2026-W07"))
     """The period at whose end it was so far away."""
-    change_threshold: float | None = field(default=None, metadata=_example(3.84))
-    """In at most 2.5% of collections that do not change it is ever as far within 52 periods."""
+    change_threshold: float | None = field(default=None, metadata=_example(3.47))
+    """In at most 4% of collections that do not change it is ever as far within 52 periods: in at most 5% there is an
+    alarm of either."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -43,7 +43,7 @@ def posterior(number: int, values: tuple[float, ...] = (10.0, 50.0, 90.0)) -> Po
     )
 
 
-TEST = DriftTest(0.1, 0.2, "2026-02-09", 2.77, alarm=False)
+TEST = DriftTest(0.1, 0.2, "2026-02-09", 3.22, alarm=False)
 
 
 def _no_particles() -> Particles:
@@ -91,10 +91,10 @@ def test_an_alarm_says_its_evidence_and_what_it_means(nats: float, odds: str) ->
 
 def test_a_sudden_change_is_said_with_its_standard_errors() -> None:
     said = drift_sentence(
-        DriftTest(1.0, 1.0, "2026-W07", 2.77, alarm=True, change=4.21, change_period="2026-W09", change_threshold=3.84)
+        DriftTest(1.0, 1.0, "2026-W07", 3.22, alarm=True, change=4.21, change_period="2026-W09", change_threshold=3.47)
     )
-    assert "2026-W09, or it and the period before, lie 4.2 standard errors away from all before" in said
-    assert "3.8 are reached in at most 2.5%" in said
+    assert "2026-W09, or the two or four periods up to it, lie 4.2 standard errors away from all before" in said
+    assert "3.5 are reached in at most 4%" in said
 
 
 @pytest.mark.parametrize("number", [1, 2, 400])
