@@ -33,7 +33,7 @@ from dither_estimator.mechanisms.channels import channel_of
 from dither_estimator.specification.specification import Specification
 from testing.tables import print_table
 
-__all__ = ["main"]
+__all__ = ["answers", "main"]
 
 _SEEDS = 8
 _PERIODS = 26
@@ -82,7 +82,7 @@ def _follow(seed: int, people: int, step: float) -> FloatArray:
     walk[0] = 0
     truth = _UNITS.centre + _UNITS.unit * walk.cumsum(axis=0)
     members = np.column_stack([truth[:, 0], np.exp(truth[:, 1])])
-    tables = [_answers(rng, members[max(week - 1, 0)], member, people) for week, member in enumerate(members)]
+    tables = [answers(rng, members[max(week - 1, 0)], member, people) for week, member in enumerate(members)]
     found = track(rng, _SPEC.prior, tables, 500).coordinates
     told = track(rng, _SPEC.prior, tables, 500, units=_UNITS, log_scales=np.full(2, np.log(step))).coordinates
     errors = [float((((each.mean(axis=0) - truth) / _UNITS.unit) ** 2).sum(axis=1).mean()) for each in (found, told)]
@@ -90,7 +90,7 @@ def _follow(seed: int, people: int, step: float) -> FloatArray:
     return np.array([*errors, *((truth >= low) & (truth <= high)).mean(axis=0)])
 
 
-def _answers(rng: np.random.Generator, before: FloatArray, now: FloatArray, people: int) -> Counts:
+def answers(rng: np.random.Generator, before: FloatArray, now: FloatArray, people: int) -> Counts:
     """Answers of people who are `now` as this (mu, σ), and are asked what was best `before`."""
     design = optimal_design(_SPEC.family, before, _SPEC.mechanism, _SPEC.epsilon, _SPEC.goal)
     table: dict[Query, npt.NDArray[np.int64]] = {}
@@ -106,7 +106,7 @@ def _unchanged(seeds: int) -> Iterator[tuple[str, ...]]:
         rng, alarms = np.random.default_rng([seeds, least, most]), []
         for _ in range(_YEARS_OF_ANSWERS * seeds):
             people = rng.integers(least, most + 1, _WEEKS)
-            tables = [_answers(rng, _MEMBER, _MEMBER, each) for each in people.tolist()]
+            tables = [answers(rng, _MEMBER, _MEMBER, each) for each in people.tolist()]
             sites = constant_sites(PeriodLikelihood.of(_SPEC.prior, tables, _UNITS))
             evidence = bool(evidence_of(sites).max() >= np.log(THRESHOLD))
             alarms.append((evidence or bool(changes_of(sites).max() >= change_threshold(2)), evidence))

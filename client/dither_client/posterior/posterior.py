@@ -108,6 +108,8 @@ class Posterior:
     """The standard deviation of the change of each coordinate from one period to the next; empty without periods."""
     drift_test: DriftTest | None = None
     """Whether one distribution explains the answers of all periods; None with drift or without periods."""
+    surprise: float | None = None
+    """With drift, how likely answers as far from what those before foretell as the latest period's are."""
     components: dict[str, ComponentReply] = field(default_factory=dict, repr=False)
     """What is known of each component, by its name, where people have several numbers. `component` reads one."""
     correlations: dict[str, ParameterSummary] = field(default_factory=dict)

@@ -58,6 +58,7 @@ def parse_posterior(
         periods=dict(reply.periods or {}),
         step=dict(reply.step or {}),
         drift_test=reply.drift_test,
+        surprise=reply.surprise,
         components=dict(reply.components or {}),
         correlations=dict(reply.correlations or {}),
         regressions=dict(reply.regressions or {}),

@@ -349,6 +349,9 @@ class PosteriorReply:
     """The standard deviation of the change of each coordinate from one period to the next."""
     drift_test: DriftTest | None = field(default=None, metadata=_LEFT_OUT_IF_NONE)
     """Left out with drift, without periods, and while nobody knows where the values lie."""
+    surprise: float | None = field(default=None, metadata=_LEFT_OUT_IF_NONE)
+    """With drift, how likely answers of the latest period are that are as far from what those before foretell, if it is
+    a usual step away from them: below 0.005 there is a warning. Left out while nobody answered in an earlier period."""
     components: dict[str, ComponentReply] | None = field(default=None, metadata=_LEFT_OUT_IF_NONE)
     """The posterior of each component by its name, in the order of the terms, where people have several numbers; the
     rest then describes no population."""

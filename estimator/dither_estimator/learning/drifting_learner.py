@@ -14,7 +14,7 @@ import numpy as np
 from dither_client import Query
 from dither_estimator.families import FloatArray
 from dither_estimator.hierarchy.pooled_fit import pooled_fit
-from dither_estimator.learning.over_time import OverTime, PeriodTables, follow, in_order
+from dither_estimator.learning.over_time import OverTime, PeriodTables, follow, in_order, surprise_of
 from dither_estimator.learning.population import FamilyPopulation
 from dither_estimator.learning.recomputed_learner import RecomputedLearner
 from dither_estimator.learning.summary import Posterior
@@ -53,7 +53,8 @@ class DriftingLearner(RecomputedLearner[FamilyPopulation]):
         """The posterior of every period given every answer learnt."""
         self.update()
         if self._followed is None or self._followed[0] != self._answers:
-            self._followed = self._answers, follow(self.specification, self.tables)
+            found = follow(self.specification, self.tables)
+            self._followed = self._answers, replace(found, surprise=surprise_of(self.specification, self.tables))
         return self._followed[1]
 
     def posterior(self) -> Posterior:

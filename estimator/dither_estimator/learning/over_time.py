@@ -9,6 +9,7 @@ import numpy as np
 from dither_client import Transform
 from dither_client.posterior.wire import DriftTest, ParameterSummary, PeriodReply
 from dither_estimator.drift.constancy import THRESHOLD, constancy
+from dither_estimator.drift.surprise import surprise
 from dither_estimator.drift.tracking import SWEEPS, TrackedDraws, track
 from dither_estimator.families import Family, FloatArray
 from dither_estimator.learning.description import number_fields
@@ -18,7 +19,7 @@ from dither_estimator.likelihood.counts import Counts, total_answers
 from dither_estimator.particles.system import ParticleSystem
 from dither_estimator.specification.specification import Specification
 
-__all__ = ["OverTime", "PeriodTables", "drift_test", "follow", "in_order"]
+__all__ = ["OverTime", "PeriodTables", "drift_test", "follow", "in_order", "surprise_of"]
 
 _SEED = 1
 """Every estimate begins with this seed, so that whoever has the same counts has the same posterior."""
@@ -43,6 +44,8 @@ class OverTime:
     answers: tuple[int, ...]
     draws: TrackedDraws = field(repr=False)
     test: DriftTest | None = None
+    surprise: float | None = None
+    """What `surprise_of` returns, with drift."""
 
     def theta(self, place: int) -> FloatArray:
         """Equally likely parameters in the period at this place, shape (draws, d)."""
@@ -61,7 +64,7 @@ class OverTime:
         scales = self.draws.scales
         step, _ = summarise(names, scales, np.full(len(scales), 1 / len(scales)))
         periods = {label: self._reply(place, levels, above) for place, label in enumerate(self.labels)}
-        return {"periods": periods, "step": step, "drift_test": self.test}
+        return {"periods": periods, "step": step, "drift_test": self.test, "surprise": self.surprise}
 
     def _reply(self, place: int, levels: Sequence[float], above: Sequence[float]) -> PeriodReply:
         parameters, covariance = self.summaries(place)
@@ -98,6 +101,12 @@ def follow(
     starts = tuple(period.start(period.number_of(label)).isoformat() for label in labels)
     answers = tuple(map(total_answers, ordered))
     return OverTime(specification.family, specification.transform, tuple(labels), starts, answers, found)
+
+
+def surprise_of(specification: Specification, tables: PeriodTables) -> float | None:
+    """How likely it is that the latest period's answers are so far from what all before foretell."""
+    _, ordered = in_order(specification, tables)
+    return surprise(np.random.default_rng(_SEED), specification.prior, ordered)
 
 
 def drift_test(specification: Specification, tables: PeriodTables) -> DriftTest | None:

@@ -7,9 +7,11 @@ from fractions import Fraction
 from typing import Any
 
 from dither_client import parse_query
+from dither_client.posterior.names import period_name
 from dither_client.posterior.wire import ParameterSummary, PosteriorReply
 from dither_estimator.checks.completion import ALPHA, Slice, completion_looks
 from dither_estimator.checks.prior_conflict import prior_conflicts
+from dither_estimator.drift.surprise import RARE
 from dither_estimator.specification.specification import Specification
 from dither_server.answers.tally import PERIOD, PROMPT
 from dither_server.clock import iso_time, milliseconds
@@ -38,6 +40,7 @@ def quality(store: Store, collection: Collection, posterior: PosteriorReply, now
         "gateways": gateways,
         "warnings": [
             *_prior_warnings(collection.specification, posterior),
+            *_period_warnings(collection.specification, posterior),
             *_completion_warnings(completion),
             *_gateway_warnings(gateways),
         ],
@@ -123,6 +126,19 @@ def _conflicts(specification: Specification, found: Mapping[str, ParameterSummar
     if not found or specification.has_default_prior:  # no family, no posterior yet, or nothing expected
         return []
     return prior_conflicts(specification.prior, {name: summary.q50 for name, summary in found.items()})
+
+
+def _period_warnings(specification: Specification, posterior: PosteriorReply) -> list[str]:
+    if specification.period is None or not posterior.periods or posterior.surprise is None:
+        return []
+    if posterior.surprise >= RARE:
+        return []
+    kind = specification.period.name
+    latest = period_name(kind, list(posterior.periods)[-1])
+    return [
+        f"The answers of {latest} do not go with those before it: after a sudden change its figures may lag behind "
+        f"until more have come. (By chance alone, 1% of {kind}s get this warning.)"
+    ]
 
 
 def _completion_warnings(completion: dict[str, Any]) -> list[str]:

@@ -56,6 +56,7 @@ _FROM_POSTERIOR = (
     "periods",
     "step",
     "drift_test",
+    "surprise",
     *POPULATION_FIELDS,
 )
 _WAITS = (("median", "median"), ("99th percentile", "q99"), ("longest", "longest"))

@@ -9,6 +9,7 @@ import pytest
 from dither_client import parse_query
 from dither_client.posterior.particles import Particles
 from dither_client.posterior.reading import parse_posterior
+from dither_estimator.learning import over_time
 from dither_server.api.messages.collections import TermsReply
 from testing.servers.defaults import ADMIN
 from testing.servers.site import FakeClock, Site, open_site, problem
@@ -53,6 +54,20 @@ def test_a_population_that_jumps_is_followed_while_64_answer_at_a_time(database_
             clock.now += WEEK
     assert abs(found["mean"] - 70) < 5 * found["sd"]
     assert found["sd"] < 10
+
+
+@pytest.mark.parametrize("chance", [0.0, 0.004, 0.006, None])
+def test_answers_that_do_not_go_with_those_of_the_weeks_before_are_warned_of(
+    site: Site, monkeypatch: pytest.MonkeyPatch, chance: float | None
+) -> None:
+    monkeypatch.setattr(over_time, "surprise", lambda *_: chance)
+    collection = site.create(**FIELDS)
+    send(site, collection, tickets(site, collection, 3))
+    found = site.learnt(collection, 3)
+    assert found.get("surprise") == chance
+    said = f"The answers of the week {list(found['periods'])[-1]} do not go with those before it: after a sudden change"
+    warnings = site.client.get(f"/v1/collections/{collection}/quality", headers=ADMIN).json()["warnings"]
+    assert any(warning.startswith(said) for warning in warnings) == (chance is not None and chance < 0.005)
 
 
 @pytest.mark.parametrize("drift", [True, False])
