@@ -16,6 +16,7 @@ BENCHMARKS = (
     "waiting",
     "burst",
     "memory",
+    "many_collections",
     "day",
     "replicas",
     "scale_model",

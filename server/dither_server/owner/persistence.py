@@ -60,6 +60,28 @@ class PersistedLearner:
         self._description = _Description()
         self._description_in_edition = self._description
         self._failed = False
+        self._jobs = self._outcomes = 0
+
+    def resume(self, stored: Edition) -> None:
+        """Takes up what was stored of a settled learner that was let go, unless anything has been learnt since.
+
+        To be called once, when the learner has caught up and its state is published.
+        """
+        if stored.term != self.lease.term:
+            return
+        self._edition = stored.version
+        if stored.answers == self.learner.known:
+            self._in_edition = self.published
+            self._description = self._description_in_edition = _Description(self.published)
+
+    @property
+    def settled(self) -> Edition | None:
+        """What is stored, if that is everything, and the learner can be made again from it; None if it is not."""
+        owes = self.learner.owes_history or self.learner.owes_questions or self._jobs != self._outcomes
+        described = self.published is self._description.published
+        if owes or not described or self._snapshot_new() or self._edition_new():
+            return None
+        return Edition(self.lease.term, self._edition, self.learner.known)
 
     def due(self, alone: bool) -> float:
         """When something is to be stored next, on the clock `time.monotonic`; infinite for never."""
@@ -89,7 +111,8 @@ class PersistedLearner:
         if self._failed:
             self._failed, self._snapshot_learnt, self._in_edition = False, -1, None
             self._numbered = set()
-        undescribed = self._description.published is None
+        last_described = self._description
+        undescribed = last_described.at == -_NEVER and last_described.published is not self.published
         if not alone and (undescribed or (last and self.description_due(alone) < _NEVER)):
             self.describe()  # now, or else other processes had nothing to show
         now = time.monotonic()
@@ -108,6 +131,7 @@ class PersistedLearner:
             jobs.append(self._edition_job(self.published, self._description_in_edition.population))
         if not jobs:
             return None
+        self._jobs += 1
 
         def run(connection: Connection) -> None:
             not_to_the_disk(connection)
@@ -124,6 +148,7 @@ class PersistedLearner:
             level = logging.INFO if isinstance(error, LeaseLost) else logging.WARNING
             facts = {"collection": self.lease.collection, "error": type(error).__name__}
             _log.log(level, "what was learnt is not stored yet; the counts have it", extra=facts)
+        self._outcomes += 1
 
     def _snapshot_new(self) -> bool:
         return self._failed or self.learner.learnt != self._snapshot_learnt

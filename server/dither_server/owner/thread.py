@@ -10,7 +10,6 @@ import logging
 import random
 import threading
 import time
-import traceback
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future
@@ -31,12 +30,15 @@ from dither_server.database.reads import Store, add_look
 from dither_server.errors import CollectionDeleted, Unavailable
 from dither_server.metrics import Metrics
 from dither_server.owner.collection_learner import CollectionLearner
+from dither_server.owner.failures import Failures
+from dither_server.owner.freed_memory import give_back
 from dither_server.owner.pace import Pace
 from dither_server.owner.persistence import PersistedLearner
 from dither_server.owner.publications import Edition, read_editions, read_publication
 from dither_server.owner.published import Pools, Published, Question
 from dither_server.owner.snapshot_particles import SnapshotParticles
 from dither_server.owner.unhurried import Unhurried
+from dither_server.owner.uses import Uses
 from dither_server.replicas.leases import Lease, LeaseLost, free_leases, held
 from dither_server.tickets.packing import NO_GROUP
 
@@ -88,7 +90,8 @@ class Learners:
         self._waiting: dict[int, list[Future[Published]]] = {}
         self._stopping = False
         self._learners: dict[int, PersistedLearner] = {}
-        self._without_database = False
+        self._uses = Uses(collections.known)
+        self._failures = Failures()
         self._thread = threading.Thread(target=self._run, name="dither-learners", daemon=True)
 
     def start(self) -> None:
@@ -169,13 +172,15 @@ class Learners:
 
     def _forget_removed(self) -> None:
         """Drops what was published of collections of which nothing else is left."""
-        for number in [number for number in self._published if not self._collections.known(number)]:
+        for number in [number for number in list(self._published) if not self._collections.known(number)]:
             self._published.pop(number, None)
             self._editions.pop(number, None)
+        self._uses.forget_removed()
 
     async def published(self, collection: Collection) -> Published:
         """The newest state of the collection's learner, which is created if necessary. Raises `Unavailable`."""
         number = collection.number
+        self._uses.note(number)
         published = self._published.get(number)
         if published is None and number not in self._leases:
             published = await asyncio.to_thread(self._read_published, number)
@@ -247,13 +252,14 @@ class Learners:
             ]:
                 self._drop(number)
             # Whoever gets a collection is to find something published, so that nobody waits for a first question.
-            due |= dict.fromkeys(surplus - self._learners.keys())
+            due |= dict.fromkeys(surplus - self._learners.keys() - self._uses.stored())
             rest = sum(self._attend(leases[number]) for number in due if number in leases)
             leaving = frozenset(leases) if stopping else surplus & leases.keys()
             self._unhurried.store(self._learners, leaving, self._alone)
             self._give_up(leaving)
             if stopping:
                 return
+            self._let_go(leases)
             with self._wake:
                 self._wake.wait_for(self._urgent, min(rest, _LONGEST_REST))
 
@@ -264,6 +270,7 @@ class Learners:
     def _attend(self, lease: Lease) -> float:
         """Lets one collection's learner catch up, and publishes. Returns the seconds to rest afterwards."""
         number = lease.collection
+        self._uses.note(number)
         outcome: Published | Unavailable
         began, noted = time.perf_counter(), self._pace.noted(number)
         urgent = self._pace.behind(number)
@@ -274,11 +281,11 @@ class Learners:
             return 0.0
         except Exception as error:
             # What was published stays; the learner is made anew from what is stored, in a while.
-            self._note_failure(number, error)
+            self._failures.note(number, error)
             self._drop(number)
             outcome = Unavailable("The collection's estimator is not available at present: try again later.")
         else:
-            self._without_database = False
+            self._failures.over()
         with self._wake:
             if self._leases.get(number) != lease:
                 # It may come back with the same term: what was not published then is not known either.
@@ -301,15 +308,6 @@ class Learners:
         effort = min(max(outcome.answers / 100, 1), 100)
         return effort * (time.perf_counter() - began)
 
-    def _note_failure(self, number: int, error: Exception) -> None:
-        if not isinstance(error, (*DATABASE_TROUBLE, Unavailable)):
-            where = "".join(traceback.format_tb(error.__traceback__))
-            facts = {"collection": number, "error": type(error).__name__, "where": where}
-            _log.error("learning failed", extra=facts)
-        elif not self._without_database:
-            self._without_database = True
-            _log.warning("learning waits for the database", extra={"error": type(error).__name__})
-
     def _caught_up(self, lease: Lease) -> Published:
         number = lease.collection
         persisted = self._learners.get(number)
@@ -331,8 +329,11 @@ class Learners:
             # Nobody hears of a look before it is stored for good.
             job = held(lease, _look_job(number, look, milliseconds(self._clock())))
             learner.keep_looks(self._writer.submit(job).result())
-        published = persisted.published = learner.publish()
+        first, persisted.published = persisted.published is None, learner.publish()
+        published = persisted.published
         self._known[number] = learner.known
+        if first and (stored := self._uses.taken_up(number)) is not None:
+            persisted.resume(stored)
         self._note(learner, began, published)
         self._unhurried.add_row(persisted)
         return published
@@ -345,6 +346,30 @@ class Learners:
         self._learners.pop(number, None)
         self._known.pop(number, None)
 
+    def _let_go(self, leases: Mapping[int, Lease]) -> None:
+        """Drops what has not been used for long, unless the database lacks any of it: whoever asks gets it again."""
+        unused = self._uses.unused(list(self._published))
+        try:
+            if unused:
+                self._store.ping()  # while it does not answer, everything is served from memory
+        except (*DATABASE_TROUBLE, Unavailable):
+            return
+        gone = 0
+        for number in unused:
+            persisted = self._learners.get(number)
+            stored = None if persisted is None else persisted.settled
+            with self._wake:
+                due = number in self._due or number in self._waiting or self._leases.get(number) != leases.get(number)
+                if due or (number in leases and stored is None):
+                    continue
+                self._published.pop(number, None)
+                self._editions.pop(number, None)
+            self._drop(number)
+            self._uses.let_go(number, stored)
+            gone += 1
+        if gone:
+            give_back()
+
     def _give_up(self, leaving: frozenset[int]) -> None:
         """Frees leases after everything under them is stored."""
         if not leaving:
@@ -354,6 +379,7 @@ class Learners:
             self._leases = {number: lease for number, lease in self._leases.items() if number not in leaving}
         for number in leaving:
             self._drop(number)
+            self._uses.taken_up(number)
         error = self._writer.submit(lambda connection: free_leases(connection, freed)).exception()
         if error is not None:
             _log.warning("leases are left to expire", extra={"error": type(error).__name__})
