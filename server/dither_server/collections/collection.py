@@ -1,7 +1,7 @@
 """A collection: its terms, its state, and whether it issues tickets at a given time."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal
 
@@ -55,6 +55,8 @@ class Collection:
     specification: Specification
     statistics: Mapping[str, Any]
     """The statistical fields of the terms, ready for JSON."""
+    written: dict[str, tuple[str, str]] = field(default_factory=dict, init=False, repr=False, compare=False)
+    """What was written of it for all who read it, by name: it goes with the collection."""
 
     @cached_property
     def survey(self) -> Mapping[str, Any]:

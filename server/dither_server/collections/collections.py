@@ -158,12 +158,16 @@ class Collections:
         some = list(islice(found, limit))
         return some, some[-1].id if some and next(found, None) is not None else None
 
-    def all_terms(self, some: Sequence[Collection]) -> list[dict[str, Any]]:
-        """The terms of these collections."""
+    def counted(self, some: Sequence[Collection]) -> tuple[int, list[int]]:
+        """The time now in milliseconds, and the number of answers of each of these collections, from the database."""
         numbers = [one.number for one in some]
         totals = self._store.totals(numbers if len(numbers) <= _TOTALS_BY_NUMBER else None) if some else {}
-        now = milliseconds(self._clock())
-        return [collection.terms(now, totals.get(collection.number, 0)) for collection in some]
+        return milliseconds(self._clock()), [totals.get(number, 0) for number in numbers]
+
+    def all_terms(self, some: Sequence[Collection]) -> list[dict[str, Any]]:
+        """The terms of these collections."""
+        now, totals = self.counted(some)
+        return [collection.terms(now, answers) for collection, answers in zip(some, totals, strict=True)]
 
     def all(self) -> Iterable[Collection]:
         """Every collection that is not deleted, newest first."""

@@ -3,11 +3,13 @@
 import json
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from dither_client import Admin, Analyst
 from dither_client.commands import run
+from dither_server.api.messages.collections import TermsList, TermsReply
 from dither_server.pages import collection as pages
 from testing.servers.defaults import ADMIN, ADMIN_TOKEN, SPEC
 from testing.servers.served import serving
@@ -43,6 +45,32 @@ def test_pages_together_are_the_whole_list(any_site: Site) -> None:
     older = site.client.get(PATH, params={"after": made[2]}, headers=ADMIN).json()
     assert older == {"collections": whole["collections"][3:]}
     assert [*listed(site, 1, {})] == [[made[1]], [made[3]]], "of those that are public"
+
+
+def test_terms_are_written_once_for_all_lists(any_site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    """To write those of thousands anew kept other requests waiting; what changes of them is always as it is now."""
+    site, categories = any_site, {"family": "categorical", "categories": ["a \u201cb\u201d", "c"], "range": None}
+    groups = {"groups": {"name": "region", "labels": ["north", "süd"]}}
+    numbers = [{"name": "age", "family": "normal"}, {"name": "wage", "family": "normal"}]
+    of_numbers = {"components": numbers, "family": None, "range": None}
+    kinds: list[dict[str, Any]] = [{}, {"max_answers": 3}, groups, categories, {"period": "day"}, of_numbers]
+    made = [site.create(visibility="public", **fields) for fields in kinds]
+    first = site.client.get(PATH).json()["collections"]
+    written = TermsReply.model_validate
+    monkeypatch.setattr(TermsReply, "model_validate", lambda *_: pytest.fail("written again"))
+    assert site.client.get(PATH).json()["collections"] == first
+    site.answer_in_turns(made[1], 3)
+    site.answer_in_turns(made[0], 2)
+    listed = site.client.get(PATH).json()["collections"][::-1]
+    assert [one["answers"] for one in listed] == [2, 3, 0, 0, 0, 0]
+    assert [one["state"] for one in listed] == ["open", "closed", "open", "open", "open", "open"]
+    monkeypatch.setattr(TermsReply, "model_validate", written)
+    assert site.set_state(made[2], "paused").status_code == 200
+    reply = site.client.get(PATH)
+    found = reply.json()["collections"][::-1]
+    assert found[2] == listed[2] | {"state": "paused"}
+    assert found == [site.client.get(f"{PATH}/{one}").json() for one in made]
+    assert reply.text == TermsList(collections=reply.json()["collections"]).model_dump_json(exclude={"next"})
 
 
 def test_what_is_created_or_deleted_meanwhile_moves_nothing(any_site: Site) -> None:
