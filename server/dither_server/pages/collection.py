@@ -31,6 +31,7 @@ from dither_server.pages.qr import qr_svg
 from dither_server.pages.rendering import fragment, page
 from dither_server.pages.sentences import citation, component_units, roles, shape_of, shown_numbers
 from dither_server.pages.shown_number import shown
+from dither_server.pages.tables import Tables
 from dither_server.pages.views import Views
 from dither_server.service.service import Service
 
@@ -50,7 +51,7 @@ _PARTS = (
 
 def add_state(app: FastAPI) -> None:
     """Gives an application what its pages keep between requests."""
-    app.state.plans, app.state.views, app.state.docs = Plans(), Views(), None
+    app.state.plans, app.state.views, app.state.tables, app.state.docs = Plans(), Views(), Tables(), None
 
 
 def add_routes(app: FastAPI) -> None:

@@ -1,5 +1,6 @@
 """Downloads: the population and its parts in numbers, the count table, and the history of the posterior."""
 
+import hashlib
 import json
 from collections.abc import Callable
 from dataclasses import replace
@@ -33,6 +34,7 @@ __all__ = ["add_routes"]
 Table = Literal["population", "counts", "history"] | Parts
 Format = Literal["csv", "parquet"]
 
+_Basis = Callable[[Collection, Service], Any]
 _Write = Callable[[Collection, Service, Path], None]
 
 _TYPES = {"csv": "text/csv; charset=utf-8", "parquet": "application/vnd.apache.parquet"}
@@ -58,12 +60,21 @@ async def export_table(
     """
     await run_in_threadpool(check_reader, request, collection)
     _check_parts(collection, table)
-    write = _STORED.get(table) or partial(_write_described, await service.descriptions.of(collection), table)
-    content = await service.compute(_written, partial(write, collection, service), f"{table}.{format}")
-    name = f"{collection.id}-{table}.{format}"
-    return Response(
-        content, headers={"Content-Disposition": f'attachment; filename="{name}"'}, media_type=_TYPES[format]
+    if table in _STORED:
+        basis, write = _STORED[table]
+    else:
+        published = await service.descriptions.of(collection)
+        basis, write = partial(_posterior, published), partial(_write_described, published, table)
+    name = f"{table}.{format}"
+    content = await request.app.state.tables.content(
+        collection,
+        service,
+        name,
+        partial(basis, collection, service),
+        partial(_written, partial(write, collection, service), name),
     )
+    named = {"Content-Disposition": f'attachment; filename="{collection.id}-{name}"'}
+    return Response(content, headers=named, media_type=_TYPES[format])
 
 
 def _check_parts(collection: Collection, table: Table) -> None:
@@ -80,6 +91,22 @@ def _written(write: Callable[[Path], None], name: str) -> bytes:
         except MissingExtra:
             raise NotFound("This server cannot write Parquet: its operator can install the extra tables.") from None
         return file.read_bytes()
+
+
+def _counted(collection: Collection, service: Service) -> tuple[int, int]:
+    """What the count table follows from: as long as no more is counted, it is the same."""
+    shared = service.institutions.totals([collection.number]).get(collection.number, 0)
+    return service.store.total(collection.number), shared
+
+
+def _last_row(collection: Collection, service: Service) -> int:
+    """What the history's table follows from: rows are only added, for more answers."""
+    return service.store.last_history(collection.number)
+
+
+def _posterior(published: Published, collection: Collection, service: Service) -> bytes:
+    """What tables of the population follow from: the posterior in short."""
+    return hashlib.sha256(published.reply).digest()
 
 
 def _write_described(published: Published, table: Table, collection: Collection, service: Service, file: Path) -> None:
@@ -117,4 +144,7 @@ def _write_history(collection: Collection, service: Service, file: Path) -> None
     write_table(file, rows, columns)
 
 
-_STORED: dict[str, _Write] = {"counts": _write_counts, "history": _write_history}
+_STORED: dict[str, tuple[_Basis, _Write]] = {
+    "counts": (_counted, _write_counts),
+    "history": (_last_row, _write_history),
+}

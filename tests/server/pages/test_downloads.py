@@ -9,6 +9,8 @@ import pandas as pd
 import pytest
 
 from dither_client.tables.counts import COUNT_COLUMNS
+from dither_server.pages import exports, tables
+from testing.patience import until
 from testing.servers.pages import answered, sign_in
 from testing.servers.site import Site
 
@@ -168,6 +170,49 @@ def test_without_groups_or_periods_there_is_no_table_of_them_and_no_link(site: S
     for collection, linked in ((plain, set()), (regions, {"groups"}), (weeks, {"periods"})):
         page = site.client.get(f"/collections/{collection}").text
         assert {parts for parts in ("groups", "periods") if f"/export/{parts}.csv" in page} == linked
+
+
+def test_tables_are_written_once_until_they_change(any_site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever downloads them: anybody may, of a public collection."""
+    written = []
+    write = exports._written
+
+    def count(*given: Any) -> bytes:
+        written.append(given[1])
+        return write(*given)
+
+    monkeypatch.setattr(exports, "_written", count)
+    collection = any_site.create(visibility="public")
+    other = any_site.create(visibility="public", unit="€")
+    names = ["population.csv", "population.parquet", "counts.csv", "history.csv"]
+
+    def read(which: str = collection) -> dict[str, bytes]:
+        return {name: any_site.client.get(f"/collections/{which}/export/{name}").content for name in names}
+
+    def answer(sent: int, more: int) -> None:
+        any_site.answer_in_turns(collection, more)
+        any_site.learnt(collection, sent + more)
+        any_site.history(collection)
+
+    answer(0, 40)
+    until(lambda: any_site.history(collection)[-1]["answers"] == 40)
+    first = read()
+    assert read() == first
+    assert written == names
+    assert read(other) != first
+    assert read() == first
+    assert written == 2 * names
+    answer(40, 40)
+    until(lambda: any_site.history(collection)[-1]["answers"] == 80)
+    until(lambda: any(first[name] != table for name, table in read().items()))
+    newest = read()
+    assert all(first[name] != newest[name] for name in names)
+    assert pd.read_csv(io.BytesIO(newest["counts.csv"]))["count"].sum() == 80
+    monkeypatch.setattr(tables, "_MOST_BYTES", 1)
+    read()
+    written.clear()
+    assert (read(), read()) == (newest, newest)
+    assert written == 2 * names
 
 
 def test_the_table_of_500_groups_takes_well_below_a_second(site: Site) -> None:
