@@ -22,7 +22,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.optimize import brentq
 from scipy.special import logsumexp, ndtr
 
 from dither_estimator.drift.tracking import SCALE, PeriodLikelihood, log_prior
@@ -80,6 +79,7 @@ def constancy(rng: np.random.Generator, prior: Prior, tables: Sequence[Counts]) 
 
 def change_threshold(dimensions: int) -> float:
     """What `changes_of` reaches in 52 looks with a probability of about 3.7%, in so many dimensions."""
+    from scipy.optimize import brentq
 
     def chance(threshold: float) -> float:
         return float(2 * _LOOKS * (ndtr(-threshold) + (dimensions - 1) * ndtr(-threshold - _ALLOWANCE)))
