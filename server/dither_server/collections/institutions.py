@@ -49,6 +49,8 @@ class Institutions:
 
     def totals(self, collections: Sequence[int]) -> dict[int, int]:
         """The number of institutions that have shared, by collection; collections without any are left out."""
+        if not collections:
+            return {}
         of = member_counts.c.collection
         found = select(of, func.count()).where(of.in_(collections)).group_by(of)
         with self._engine.connect() as connection:

@@ -36,6 +36,7 @@ from dither_server.owner.pace import Pace
 from dither_server.owner.persistence import PersistedLearner
 from dither_server.owner.publications import Edition, read_editions, read_publication
 from dither_server.owner.published import Pools, Published, Question
+from dither_server.owner.shared_reads import SharedReads
 from dither_server.owner.snapshot_particles import SnapshotParticles
 from dither_server.owner.unhurried import Unhurried
 from dither_server.owner.uses import Uses
@@ -88,6 +89,7 @@ class Learners:
         self._alone = True
         self._due: dict[int, None] = {}
         self._waiting: dict[int, list[Future[Published]]] = {}
+        self._reads = SharedReads(self._read_published)
         self._stopping = False
         self._learners: dict[int, PersistedLearner] = {}
         self._uses = Uses(collections.known)
@@ -183,7 +185,7 @@ class Learners:
         self._uses.note(number)
         published = self._published.get(number)
         if published is None and number not in self._leases:
-            published = await asyncio.to_thread(self._read_published, number)
+            published = await self._reads.of(number)
         if published is not None:
             return published
         future: Future[Published] = Future()
@@ -217,9 +219,8 @@ class Learners:
         """The number of stored answers and of institutions, by collection."""
         if not collections:
             return Counter()
-        found = Counter(self._store.totals(collections))
         shared = [number for number in collections if self._collections.may_have_shares(number)]
-        return found + Counter(self._institutions.totals(shared)) if shared else found
+        return Counter(self._store.totals(collections)) + Counter(self._institutions.totals(shared))
 
     def _read_published(self, number: int) -> Published | None:
         """Reads another process's publication of a collection."""
@@ -300,8 +301,7 @@ class Learners:
         if not isinstance(outcome, Published):
             self.notify([number])
             return _LONGEST_REST
-        persisted = self._learners.get(number)
-        if persisted is not None and persisted.learner.owes_questions:
+        if (persisted := self._learners.get(number)) is not None and persisted.learner.owes_questions:
             self.notify([number])
         # Answering respondents comes first; but while answers are few, each changes what to ask next. The time that has
         # passed, not that which was worked: where much else runs, it is longer, and so is the rest.

@@ -1,9 +1,12 @@
 """Several servers on one database, in one process: what one does, the others see."""
 
+import asyncio
 import json
+import threading
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from fractions import Fraction
+from typing import Any
 from unittest.mock import Mock
 
 import pytest
@@ -12,6 +15,7 @@ from sqlalchemy import select
 from dither_client import parse_query
 from dither_server.database.schema import queries
 from dither_server.owner.publications import read_publication
+from dither_server.owner.published import Published
 from dither_server.replicas import membership
 from dither_server.replicas.leases import preferred
 from dither_server.tickets.packing import pack_query
@@ -86,6 +90,40 @@ def test_the_questions_and_the_posterior_are_those_of_the_owner(sites: list[Site
         assert read.particles is None
         assert (read.pools, read.check_pools, read.check_share) == (kept.pools, kept.check_pools, kept.check_share)
         assert read.pools.keys() == {Fraction(1, 10), Fraction(1)}
+
+
+def test_a_crowd_that_comes_at_once_has_a_publication_read_once(
+    sites: list[Site], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each of 128 tickets read it for itself, in threads: that took longer than all that followed."""
+    collection = sites[0].create()
+    number = sites[0].service.collections.get(collection).number
+    until(lambda: sum(number in site.service.learners._leases for site in sites) == 1)
+    [owner] = [site for site in sites if number in site.service.learners._leases]
+    owner.published(collection)
+    other = next(site for site in sites if site is not owner)
+    other.service.learners._published.pop(number, None)
+    reads, all_wait = Mock(wraps=read_publication), threading.Event()
+
+    def read(*arguments: Any) -> Any:
+        all_wait.wait(PATIENCE)
+        return reads(*arguments)
+
+    monkeypatch.setattr("dither_server.owner.thread.read_publication", read)
+
+    async def crowd() -> list[Published]:
+        known = other.service.collections.get(collection)
+        asking = [asyncio.ensure_future(other.service.learners.published(known)) for _ in range(128)]
+        await asyncio.sleep(0)
+        asking.pop().cancel()  # who leaves takes nobody along
+        all_wait.set()
+        return await asyncio.gather(*asking)
+
+    assert other.client.portal is not None
+    found = other.client.portal.call(crowd)
+    assert len(found) == 127
+    assert len(set(map(id, found))) == 1
+    assert reads.call_count <= 2  # the poller may read it, too
 
 
 def test_a_state_reaches_every_process(sites: list[Site]) -> None:
