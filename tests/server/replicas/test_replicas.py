@@ -95,7 +95,7 @@ def test_the_questions_and_the_posterior_are_those_of_the_owner(sites: list[Site
 def test_a_crowd_that_comes_at_once_has_a_publication_read_once(
     sites: list[Site], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Each of 128 tickets read it for itself, in threads: that took longer than all that followed."""
+    """Each of 128 tickets read it for itself, in threads."""
     collection = sites[0].create()
     number = sites[0].service.collections.get(collection).number
     until(lambda: sum(number in site.service.learners._leases for site in sites) == 1)
