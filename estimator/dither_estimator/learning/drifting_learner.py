@@ -74,8 +74,8 @@ class DriftingLearner(RecomputedLearner[FamilyPopulation]):
         return self.specification.family.names
 
     def _estimation(self, counts: Counts) -> Callable[[], FamilyPopulation]:
-        spec = self.specification
-        return lambda: FamilyPopulation(spec.family, spec.transform, self.over_time.theta(-1))
+        spec, theta = self.specification, self.over_time.theta(-1)
+        return lambda: FamilyPopulation(spec.family, spec.transform, theta)
 
     def _draws(self, population: FamilyPopulation) -> FloatArray:
         return population.theta

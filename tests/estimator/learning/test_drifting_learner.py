@@ -5,6 +5,7 @@ import pytest
 
 from dither_estimator.families import find_family
 from dither_estimator.learning.period_learner import PeriodLearner
+from dither_estimator.learning.population import FamilyPopulation
 from dither_estimator.specification.specification import Specification
 from dither_server.simulate.in_process import simulate_in_process
 
@@ -43,6 +44,20 @@ def test_a_population_that_jumps_is_followed(mu: tuple[float, ...], goal: str, s
     assert abs(found.mean - mu[-1]) < 4.5 * found.sd
     assert found.sd < SIGMA / 2
     assert abs(cut(learner) - mu[-1]) < 2 * SIGMA
+
+
+def test_a_posterior_that_is_described_late_leaves_the_next_one_alone() -> None:
+    """It is described by other threads, while more is learnt. The next posterior was then that of fewer answers."""
+    learner = learnt([(120.0, SIGMA)], last=200)
+    query = learner.ask()
+    learner.learn(query, 0, "2026-W01")
+    early = learner.posterior()
+    learner.learn(query, 0, "2026-W01")
+    assert early.reply().answers == 201
+    assert isinstance(early.population, FamilyPopulation)  # described
+    again = PeriodLearner(learner.specification, 1)
+    again.learn_period_counts(learner.period_counts)
+    assert learner.posterior().parameters == again.posterior().parameters != early.parameters
 
 
 @pytest.mark.parametrize(

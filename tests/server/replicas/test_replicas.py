@@ -194,7 +194,7 @@ def test_news_is_read_at_once_and_leases_are_not_read_each_time(
         for heard in range(1, 6):
             other.service.learners._notifications.send()
             until(lambda heard=heard: news.call_count > heard)  # type: ignore[misc]
-        assert leases.call_count - polled <= 1
+        assert leases.call_count - polled <= 2  # at the first of these, and at a poll that was due before
 
 
 def test_a_process_that_leaves_hands_over_without_a_gap(
