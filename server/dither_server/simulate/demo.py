@@ -244,7 +244,7 @@ def _show(findings: _Findings, folder: Path) -> None:
     _out.print(_family_table(findings))
     _out.print(
         "\nThe best fit is the limit for infinitely many answers. It differs from the raw mean and sd because real\n"
-        "wages are not exactly lognormal. The quantiles above rest on no family."
+        "wages are not exactly lognormal. The quantiles above do not assume that they are."
     )
     counts = f"{outcome.answers:,} answers acknowledged, {findings.rows:,} rows, {findings.counted:,} counted"
     verdict = "all equal" if findings.agree else "NOT all equal, or not every respondent was served"
