@@ -6,7 +6,7 @@ import pytest
 from sqlalchemy import select
 
 from dither_server.clock import iso_time, milliseconds
-from dither_server.database.engine import make_engine
+from dither_server.database.engine import make_engine, reading
 from dither_server.database.schema import tokens
 from testing.servers.defaults import ADMIN
 from testing.servers.site import FakeClock, Site, open_site, problem
@@ -81,7 +81,7 @@ def test_a_token_is_shown_once_and_stored_as_a_hash(database_url: str, clock: Fa
         listed = site.client.get("/v1/tokens", headers=ADMIN).json()["tokens"]
         assert listed == [{name: value for name, value in made.items() if name != "token"}]
     engine = make_engine(database_url)
-    with engine.connect() as connection:
+    with reading(engine).connect() as connection:
         rows = connection.execute(select(tokens)).all()
     engine.dispose()
     assert made["token"] not in str(rows)

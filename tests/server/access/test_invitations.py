@@ -11,7 +11,7 @@ import pytest
 from sqlalchemy import insert, select
 
 from dither_server.access.invitations import Invitation
-from dither_server.database.engine import make_engine
+from dither_server.database.engine import make_engine, reading
 from dither_server.database.schema import answers, collections, invitations
 from dither_server.errors import InvitationUsed
 from dither_server.tickets.office import SKEW, TICKET_LIFE
@@ -167,7 +167,7 @@ def test_what_is_stored_opens_with_code_and_retry_key_alone(site: Site) -> None:
     for ticket in tickets:
         site.respond(collection, ticket, 0)
     engine = make_engine(site.url)
-    with engine.connect() as connection:
+    with reading(engine).connect() as connection:
         stored = connection.execute(select(invitations)).all()
         rows = [*stored, *connection.execute(select(answers)).all(), *connection.execute(select(collections)).all()]
         keys = {row.ticket for row in connection.execute(select(answers))}

@@ -10,7 +10,7 @@ from itsdangerous import Signer
 from sqlalchemy import select
 
 from dither_server.access.ticket_keys import TicketKeys
-from dither_server.database.engine import make_engine
+from dither_server.database.engine import make_engine, reading
 from dither_server.database.schema import ticket_keys
 from dither_server.tickets.key_ring import ACTIVE_SECONDS, PENDING_SECONDS, SKEW, TICKET_LIFE, KeyRing, TicketKey
 from dither_server.tickets.secret import Keys
@@ -175,7 +175,7 @@ def test_the_database_tells_a_thief_nothing_to_sign_with(sqlite_url: str) -> Non
         collection = site.create()
         ticket = site.ticket(collection)
     engine = make_engine(sqlite_url)
-    with engine.connect() as connection:
+    with reading(engine).connect() as connection:
         rows = connection.execute(select(ticket_keys)).all()
     engine.dispose()
     assert {type(value) for row in rows for value in row} == {int}

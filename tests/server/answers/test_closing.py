@@ -64,7 +64,7 @@ def test_what_closed_means() -> None:
 
 
 def test_sql_has_the_same_rule(engine: Engine) -> None:
-    with engine.connect() as connection:
+    with reading(engine).connect() as connection:
         found = connection.scalars(select(collections.c.number).where(text(accepts_sql(str(AT)))))
         assert set(found) == numbers(closed=False)
 

@@ -9,7 +9,7 @@ from sqlalchemy import select
 
 from dither_server.answers import rules as ingest
 from dither_server.answers.rules import Arrival, Fate, _settled, hash_retry_key
-from dither_server.database.engine import make_engine
+from dither_server.database.engine import make_engine, reading
 from dither_server.database.schema import answers
 from dither_server.tickets.office import SKEW, TICKET_LIFE
 from testing.servers.defaults import ADMIN, RETRY_KEY, SPEC
@@ -124,7 +124,7 @@ def test_a_key_opens_the_answer_of_its_ticket_alone(any_site: Site) -> None:
     for ticket, key in zip(tickets, (RETRY_KEY, RETRY_KEY, None), strict=True):
         site.respond(collection, ticket, STORED, key)
     engine = make_engine(site.url)
-    with engine.connect() as connection:
+    with reading(engine).connect() as connection:
         hashes = connection.execute(select(answers.c.retry_hash)).scalars().all()
     engine.dispose()
     assert sorted(len(found or b"") for found in hashes) == [0, 16, 16]

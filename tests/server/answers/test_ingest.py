@@ -59,7 +59,7 @@ def store(engine: Engine, arrivals: Sequence[Arrival], ingest: Ingest | None = N
 
 
 def total(engine: Engine) -> int:
-    with engine.connect() as connection:
+    with reading(engine).connect() as connection:
         return int(connection.execute(select(func.coalesce(func.sum(counts.c.count), 0))).scalar_one())
 
 
@@ -72,7 +72,7 @@ def test_new_answers_are_stored_and_counted(engine: Engine) -> None:
     arrivals = [arrival(answer=i % 3, query=QUERY if i % 2 else OTHER) for i in range(100)]
     assert store(engine, arrivals) == [Fate.STORED] * 100
     assert total(engine) == 100
-    with engine.connect() as connection:
+    with reading(engine).connect() as connection:
         assert connection.execute(select(func.count()).select_from(queries)).scalar_one() == 2
 
 
@@ -82,7 +82,7 @@ def test_one_query_for_two_purposes_is_counted_apart(engine: Engine) -> None:
     for _ in range(2):  # the second time from the numbers that are remembered
         assert store(engine, [arrival(answer=1, query=q) for q in (QUERY, check, check)], ingest) == [Fate.STORED] * 3
     assert store(engine, [arrival(answer=1, query=check)]) == [Fate.STORED]  # by a process that remembers none
-    with engine.connect() as connection:
+    with reading(engine).connect() as connection:
         joined = select(queries.c.purpose, counts.c.count).join_from(
             counts, queries, counts.c.query == queries.c.number
         )
@@ -109,7 +109,7 @@ def test_rows_are_written_in_the_order_of_the_index(postgres_url: str) -> None:
     ingest, written = Ingest(), select(answers.c.ticket).order_by(literal_column("answers.ctid"))
     for _ in range(20):
         assert set(store(engine, [arrival() for _ in range(500)], ingest)) == {Fate.STORED}
-    with engine.connect() as connection:
+    with reading(engine).connect() as connection:
         tickets = connection.execute(written).scalars().all()
     engine.dispose()
     batches = [tickets[at : at + 500] for at in range(0, len(tickets), 500)]
@@ -287,7 +287,7 @@ def test_one_statement_does_what_a_transaction_does(postgres_url: str) -> None:
         seen.update(stored.fates)
     assert min(seen[fate] for fate in (Fate.STORED, Fate.REPEATED, Fate.TAKEN, Fate.CLOSED)) > 10
     of = select(counts.c.query, counts.c.answer, counts.c.count).order_by(counts.c.query, counts.c.answer)
-    with engine.connect() as connection:
+    with reading(engine).connect() as connection:
         first, second = (connection.execute(of.where(counts.c.collection == number)).all() for number in (1, 2))
     assert first == second
     check_counts(engine)
@@ -306,7 +306,7 @@ def test_what_takes_more_than_one_statement(engine: Engine) -> None:
 def test_slots_count_apart_and_add_up(engine: Engine) -> None:
     for slot in (0, 1, 1):
         assert store(engine, [arrival(answer=1)], Ingest(slot)) == [Fate.STORED]
-    with engine.connect() as connection:
+    with reading(engine).connect() as connection:
         rows = connection.execute(select(counts.c.slot, counts.c.count).order_by(counts.c.slot)).all()
     assert [tuple(row) for row in rows] == [(0, 1), (1, 2)]
 
@@ -314,7 +314,7 @@ def test_slots_count_apart_and_add_up(engine: Engine) -> None:
 def test_nothing_is_written_when_every_answer_is_refused(engine: Engine) -> None:
     set_state(engine, "closed")
     store(engine, [arrival()])
-    with engine.connect() as connection:
+    with reading(engine).connect() as connection:
         assert connection.execute(select(func.count()).select_from(answers)).scalar_one() == 0
         assert connection.execute(select(func.count()).select_from(queries)).scalar_one() == 0
 
@@ -336,7 +336,7 @@ def test_a_database_with_another_history_has_other_numbers_for_queries(engine: E
     ticket = os.urandom(20)
     assert store(engine, [arrival(ticket=ticket, query=QUERY)], ingest) == [Fate.STORED]
     of_answer = select(queries.c.query).join(answers, answers.c.query == queries.c.number)
-    with engine.connect() as connection:
+    with reading(engine).connect() as connection:
         stored = connection.execute(of_answer.where(answers.c.ticket == ticket)).scalar_one()
     assert (parse_query(json.loads(stored)) == unpack_query(QUERY)) is noticed
 
@@ -344,7 +344,7 @@ def test_a_database_with_another_history_has_other_numbers_for_queries(engine: E
 @pytest.mark.postgres
 def test_postgres_names_its_history(postgres_url: str) -> None:
     engine = make_engine(postgres_url)
-    with engine.connect() as connection:
+    with reading(engine).connect() as connection:
         named = history_of(connection)
         current = connection.exec_driver_sql("SELECT timeline_id FROM pg_control_checkpoint()").scalar_one()
     engine.dispose()

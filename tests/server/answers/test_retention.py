@@ -9,7 +9,7 @@ import pytest
 from sqlalchemy import func, select
 
 from dither_server.collections.retention import MAX_DAYS
-from dither_server.database.engine import make_engine
+from dither_server.database.engine import make_engine, reading
 from dither_server.database.schema import answers, spent_tickets
 from dither_server.tickets.office import SKEW, TICKET_LIFE
 from testing.databases import check_counts
@@ -20,7 +20,7 @@ from testing.servers.site import FakeClock, Site, open_site, problem
 
 
 def rows(site: Site, table: Any) -> int:
-    with site.service.store._engine.connect() as connection:
+    with reading(site.service.store._engine).connect() as connection:
         return int(connection.execute(select(func.count()).select_from(table)).scalar_one())
 
 
@@ -123,7 +123,7 @@ def test_counts_are_the_tickets_spent_after_kill_9(database_url: str) -> None:
     assert 100 <= len(receipts) < 2_000
     engine = make_engine(database_url)
     check_counts(engine)
-    with engine.connect() as connection:
+    with reading(engine).connect() as connection:
         spent = connection.execute(select(func.count()).select_from(spent_tickets)).scalar_one()
     engine.dispose()
     assert len(receipts) <= spent <= len(receipts) + 8

@@ -13,7 +13,7 @@ from dither_client import Laplace
 from dither_server.answers import writer as writer_module
 from dither_server.answers.rules import Arrival, Fate, Ingest, Stored
 from dither_server.answers.writer import MAX_ROWS, Writer
-from dither_server.database.engine import make_engine, upgrade, writing
+from dither_server.database.engine import make_engine, reading, upgrade, writing
 from dither_server.database.schema import answers, collections
 from dither_server.errors import NotFound, Overloaded, Unavailable
 from dither_server.metrics import Metrics
@@ -78,7 +78,7 @@ async def held_up(writer: Writer) -> AsyncIterator[None]:
 
 
 async def stored(engine: Engine) -> int:
-    with engine.connect() as connection:
+    with reading(engine).connect() as connection:
         return int(connection.execute(select(func.count()).select_from(answers)).scalar_one())
 
 
@@ -290,7 +290,7 @@ def test_a_job_is_committed_or_leaves_nothing(database_url: str) -> None:
             assert await writer.run(add) == "added"
             with pytest.raises(NotFound):
                 await writer.run(fail)
-            with engine.connect() as connection:
+            with reading(engine).connect() as connection:
                 found = connection.execute(select(collections.c.id).order_by(collections.c.number)).scalars().all()
             assert found == ["first", "second"]
 

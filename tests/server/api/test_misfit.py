@@ -8,7 +8,7 @@ from sqlalchemy import select
 
 from dither_client import parse_query
 from dither_estimator.checks.goodness_of_fit import Look
-from dither_server.database.engine import make_engine, writing
+from dither_server.database.engine import make_engine, reading, writing
 from dither_server.database.reads import Store, add_look
 from dither_server.database.schema import misfit_looks
 from dither_server.tickets.packing import purpose_of
@@ -180,7 +180,7 @@ def test_the_first_of_two_looks_at_one_time_stays(sqlite_url: str) -> None:
             kept = add_look(connection, number, Look(20, 21, 70, p_value), 5)
         assert kept == [Look(20, 21, 70, 0.5)]
     assert Store(engine).looks(number) == kept
-    with engine.connect() as connection:
+    with reading(engine).connect() as connection:
         assert connection.execute(select(misfit_looks.c.at)).scalars().all() == [5]
     engine.dispose()
 

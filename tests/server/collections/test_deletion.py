@@ -9,7 +9,7 @@ from dither_client.errors import BadResponse
 from dither_client.protocol.deletion import check_receipt
 from dither_server.collections.retention import DAY
 from dither_server.database import purge, schema
-from dither_server.database.engine import make_engine
+from dither_server.database.engine import make_engine, reading
 from dither_server.errors import Unavailable
 from dither_server.tickets.office import SKEW, TICKET_LIFE
 from testing.databases import check_counts
@@ -24,7 +24,7 @@ KEPT = {"audit_log"}
 def left(url: str, number: int) -> dict[str, int]:
     """The number of rows of a collection in each table that has some."""
     engine = make_engine(url)
-    with engine.connect() as connection:
+    with reading(engine).connect() as connection:
         found = {
             table.name: connection.execute(
                 select(func.count()).select_from(table).where(table.c.collection == number)

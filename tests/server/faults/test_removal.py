@@ -7,7 +7,7 @@ from typing import Any
 import httpx2
 from sqlalchemy import func, select
 
-from dither_server.database.engine import make_engine
+from dither_server.database.engine import make_engine, reading
 from dither_server.database.schema import answers, collections, counts
 from testing.databases import check_counts
 from testing.patience import PATIENCE, until
@@ -37,7 +37,7 @@ def test_whoever_is_left_finishes(database_url: str) -> None:
     engine = make_engine(database_url)
 
     def rows(table: Any) -> int:
-        with engine.connect() as connection:
+        with reading(engine).connect() as connection:
             return int(connection.execute(select(func.count()).select_from(table)).scalar_one())
 
     with running(database_url, before=SLOWLY) as first, running(database_url, before=SLOWLY) as second:

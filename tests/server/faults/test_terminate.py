@@ -16,7 +16,7 @@ import httpx2
 import pytest
 from sqlalchemy import func, select
 
-from dither_server.database.engine import make_engine
+from dither_server.database.engine import make_engine, reading
 from dither_server.database.schema import answers, queries, snapshots
 from testing.faults.checker import check
 from testing.faults.load import under_load
@@ -140,7 +140,7 @@ def _check_snapshot(database: str) -> None:
     """Fails unless there is a snapshot with every answer in it that is for learning."""
     engine = make_engine(database)
     learnt = select(func.count()).select_from(answers.join(queries, answers.c.query == queries.c.number))
-    with engine.connect() as connection:
+    with reading(engine).connect() as connection:
         stored = connection.execute(learnt.where(queries.c.purpose == "training")).scalar_one()
         assert connection.execute(select(snapshots.c.answers)).scalar_one() == stored
     engine.dispose()

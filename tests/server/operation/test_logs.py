@@ -16,7 +16,7 @@ import httpx2
 import pytest
 
 from dither_client import Client, MemoryLedger
-from dither_server.database.engine import make_engine
+from dither_server.database.engine import make_engine, reading
 from dither_server.database.reads import Store
 from dither_server.logs import log_formatter
 from testing.patience import PATIENCE
@@ -200,7 +200,7 @@ for name in ("sqlalchemy.engine", "asyncio", "psycopg", "uvicorn.error", "dither
 def test_sql_is_not_written_at_any_level(sqlite_url: str, caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.DEBUG):
         engine = make_engine(sqlite_url)
-        with engine.connect() as connection:
+        with reading(engine).connect() as connection:
             connection.exec_driver_sql("SELECT 'zebra'")
         engine.dispose()
     assert "zebra" not in caplog.text

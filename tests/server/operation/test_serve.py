@@ -20,7 +20,7 @@ from dither_client import Analyst
 from dither_client.commands import run
 from dither_server.access import first_admin
 from dither_server.access.first_admin import make_first_admin
-from dither_server.database.engine import make_engine, upgrade
+from dither_server.database.engine import make_engine, reading, upgrade
 from dither_server.database.schema import tokens
 from dither_server.settings import Settings
 from testing.databases import check_counts
@@ -66,7 +66,7 @@ def test_a_server_starts_serves_and_ends_with_status_0(database_url: str) -> Non
     assert "Traceback" not in server.stderr
     engine = make_engine(database_url)
     check_counts(engine)
-    with engine.connect() as connection:
+    with reading(engine).connect() as connection:
         snapshots = connection.exec_driver_sql("SELECT answers FROM snapshots").scalars().all()
     engine.dispose()
     assert snapshots == [300]  # learnt and kept, though the signal came right after the answers
@@ -193,7 +193,7 @@ def test_two_first_starts_at_once_make_one_admin(database_url: str, tmp_path: Pa
     [file] = [one.file for one in made if one is not None]
     assert len(made) == 2
     assert file.parent == tmp_path
-    with engine.connect() as connection:
+    with reading(engine).connect() as connection:
         assert connection.execute(select(func.count()).select_from(tokens)).scalar_one() == 1
     engine.dispose()
 

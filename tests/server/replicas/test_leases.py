@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from sqlalchemy import Connection, Engine, insert, select, update
 
-from dither_server.database.engine import database_time, make_engine, writing
+from dither_server.database.engine import database_time, make_engine, reading, writing
 from dither_server.database.schema import collections, leases, publications, replicas
 from dither_server.owner.publications import Edition, replace_publication
 from dither_server.replicas.leases import (
@@ -69,7 +69,7 @@ class Member:
 
 
 def alive(engine: Engine) -> set[str]:
-    with engine.connect() as connection:
+    with reading(engine).connect() as connection:
         return alive_holders(connection)
 
 
@@ -108,7 +108,7 @@ def test_a_lease_is_taken_when_it_is_free_or_its_holder_is_dead(engine: Engine) 
     other.run(lambda connection: free_leases(connection, [Lease(2, other.holder, 2), Lease(3, other.holder, 99)]))
     one.beat()
     assert one.take(1, 2, 3) == [Lease(2, one.holder, 3)]
-    with engine.connect() as connection:
+    with reading(engine).connect() as connection:
         found = read_leases(connection)
     assert found.alive == {one.holder, other.holder}
     assert {number: lease.holder for number, lease in found.held.items()} == {
@@ -131,7 +131,7 @@ def publish(edition: int) -> Callable[[Connection], None]:
 
 
 def editions(engine: Engine) -> list[int]:
-    with engine.connect() as connection:
+    with reading(engine).connect() as connection:
         return list(connection.execute(select(publications.c.term)).scalars())
 
 
@@ -200,7 +200,7 @@ def test_a_new_collections_lease_is_its_makers(engine: Engine) -> None:
         return number
 
     number = maker.run(make)
-    with engine.connect() as connection:
+    with reading(engine).connect() as connection:
         assert read_leases(connection).held[number] == Lease(number, maker.holder, 1)
 
 

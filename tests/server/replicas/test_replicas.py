@@ -13,6 +13,7 @@ import pytest
 from sqlalchemy import select
 
 from dither_client import parse_query
+from dither_server.database.engine import reading
 from dither_server.database.schema import queries
 from dither_server.owner.publications import read_publication
 from dither_server.owner.published import Published
@@ -268,7 +269,7 @@ def test_a_question_has_its_row_before_another_process_asks_it(sites: list[Site]
         found = until(lambda: read_publication(engine, number))
         assert found is not None
         published = found[1]
-        with engine.connect() as connection:
+        with reading(engine).connect() as connection:
             rows = connection.execute(select(queries.c.query, queries.c.purpose)).all()
         numbered = {pack_query(parse_query(json.loads(query)), purpose) for query, purpose in rows}
         assert published.questions <= numbered

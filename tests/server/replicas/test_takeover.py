@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from sqlalchemy import func, select
 
-from dither_server.database.engine import make_engine
+from dither_server.database.engine import make_engine, reading
 from dither_server.database.schema import answers, publications, snapshots
 from dither_server.replicas.membership import BEAT_SECONDS, LEASE_SECONDS
 from dither_server.service.poller import POLL_SECONDS
@@ -74,7 +74,7 @@ def check_database(url: str, fleet: Fleet) -> None:
     """Acknowledged = rows = counts."""
     engine = make_engine(url)
     check_counts(engine)
-    with engine.connect() as connection:
+    with reading(engine).connect() as connection:
         assert connection.execute(select(func.count()).select_from(answers)).scalar_one() == len(fleet.acknowledged)
     engine.dispose()
 
@@ -112,7 +112,7 @@ def stored(url: str) -> tuple[int, int, int, int]:
     """Term, version and answers of what is published, and answers of the snapshot."""
     engine = make_engine(url)
     columns = (publications.c.term, publications.c.version, publications.c.answers)
-    with engine.connect() as connection:
+    with reading(engine).connect() as connection:
         term, version, known = connection.execute(select(*columns)).one()
         snapshot = connection.execute(select(snapshots.c.answers)).scalar_one_or_none()
     engine.dispose()
