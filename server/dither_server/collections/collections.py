@@ -18,6 +18,7 @@ from dither_server.collections.timetable import check_times
 from dither_server.database.reads import Store
 from dither_server.database.refreshed import Refreshed
 from dither_server.database.schema import collections
+from dither_server.database.shared_reads import SharedReads
 from dither_server.errors import CollectionClosed, CollectionDeleted, InvalidBody, NotFound
 from dither_server.http.bodies import parse_json
 
@@ -46,6 +47,8 @@ class Collections:
         self._totals: dict[int, int] = {}
         """The number of answers of each collection with a maximum."""
         self._refreshed = Refreshed(self._read)
+        self._unknown = SharedReads(self.stored)
+        """Reads of collections that this process does not know."""
         self.refresh()
 
     def refresh(self) -> None:
@@ -83,7 +86,7 @@ class Collections:
         """Does what `stored` does, and may be called on the event loop."""
         if collection_id in self._by_id:
             return self._by_id[collection_id]
-        return await asyncio.to_thread(self.stored, collection_id)
+        return await self._unknown.of(collection_id)
 
     def numbered(self, number: int) -> Collection:
         """The collection with this number, deleted or not. Raises `CollectionDeleted` if nothing of it is left."""

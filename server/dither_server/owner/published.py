@@ -4,7 +4,8 @@ import json
 import logging
 import math
 import traceback
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import Future
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
@@ -17,9 +18,10 @@ from dither_client.posterior.wire import PosteriorReply, to_json
 from dither_estimator.learning.description import Unscaled
 from dither_estimator.learning.population import Population
 from dither_estimator.learning.summary import Posterior
+from dither_server.errors import Unavailable
 from dither_server.tickets.packing import NO_GROUP, in_group
 
-__all__ = ["REST", "Particles", "Pools", "Published", "Question"]
+__all__ = ["REST", "Particles", "Pools", "Published", "Question", "settle"]
 
 REST = 4
 """How many times as long as its description took a collection is not described anew: a fifth of a core at most."""
@@ -115,3 +117,14 @@ class Published:
             return set()
         pools = chain(self.pools.values(), self.check_pools.values())
         return {question.packed for pool in pools for question in pool}
+
+
+def settle(waiting: Iterable[Future[Published]], outcome: Published | Unavailable) -> None:
+    """Gives all who wait for a collection's first state that state, or the reason why there is none."""
+    for future in waiting:
+        if not future.set_running_or_notify_cancel():
+            continue
+        if isinstance(outcome, Published):
+            future.set_result(outcome)
+        else:
+            future.set_exception(outcome)

@@ -11,14 +11,14 @@ import random
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
 from fractions import Fraction
+from functools import partial
 
-from sqlalchemy import Connection, Engine
+from sqlalchemy import Engine
 
-from dither_estimator.checks.goodness_of_fit import Look
 from dither_server.answers.writer import Writer
 from dither_server.clock import Clock, milliseconds
 from dither_server.collections.collection import Collection
@@ -27,6 +27,7 @@ from dither_server.collections.institutions import Institutions
 from dither_server.database.engine import DATABASE_TROUBLE
 from dither_server.database.notifications import Notifications
 from dither_server.database.reads import Store, add_look
+from dither_server.database.shared_reads import SharedReads
 from dither_server.errors import CollectionDeleted, Unavailable
 from dither_server.metrics import Metrics
 from dither_server.owner.collection_learner import CollectionLearner
@@ -35,8 +36,7 @@ from dither_server.owner.freed_memory import give_back
 from dither_server.owner.pace import Pace
 from dither_server.owner.persistence import PersistedLearner
 from dither_server.owner.publications import Edition, read_editions, read_publication
-from dither_server.owner.published import Pools, Published, Question
-from dither_server.owner.shared_reads import SharedReads
+from dither_server.owner.published import Pools, Published, Question, settle
 from dither_server.owner.snapshot_particles import SnapshotParticles
 from dither_server.owner.unhurried import Unhurried
 from dither_server.owner.uses import Uses
@@ -119,6 +119,11 @@ class Learners:
         self.notify(added)
         self._tell(added)
 
+    def prepare(self, number: int) -> None:
+        """Makes the first questions of a new collection that this process holds, which others would wait for longer."""
+        if not self._alone:
+            self._first_state(number)
+
     def notify(self, collections: Iterable[int]) -> None:
         """Tells the thread that these collections have new, committed counts."""
         with self._wake:
@@ -172,6 +177,10 @@ class Learners:
         """Whether anything is published of the collection with this number."""
         return number in self._published
 
+    def behind(self, number: int) -> bool:
+        """Whether stored answers would change the collection's questions much."""
+        return self._pace.behind(number)
+
     def _forget_removed(self) -> None:
         """Drops what was published of collections of which nothing else is left."""
         for number in [number for number in list(self._published) if not self._collections.known(number)]:
@@ -188,16 +197,20 @@ class Learners:
             published = await self._reads.of(number)
         if published is not None:
             return published
+        try:
+            return await asyncio.wait_for(asyncio.wrap_future(self._first_state(number)), _FIRST_STATE_TIMEOUT)
+        except TimeoutError:
+            raise Unavailable("The collection's estimator is not ready yet: try again later.") from None
+
+    def _first_state(self, number: int) -> Future[Published]:
+        """What will be published first of the collection, which is urgent."""
         future: Future[Published] = Future()
         with self._wake:
             self._waiting.setdefault(number, []).append(future)
             if number in self._leases:
                 self._due[number] = None
             self._wake.notify()
-        try:
-            return await asyncio.wait_for(asyncio.wrap_future(future), _FIRST_STATE_TIMEOUT)
-        except TimeoutError:
-            raise Unavailable("The collection's estimator is not ready yet: try again later.") from None
+        return future
 
     async def questions(self, collection: Collection) -> Published:
         """The state to draw questions from; waits for a moment if better questions are about to come."""
@@ -237,7 +250,7 @@ class Learners:
             noted = self._pace.noted(number)
             self._pace.found(number, self._totals([number])[number], noted)
         self._tell([number])  # of answers that came while the owner learnt
-        _settle(waiting, found[1])
+        settle(waiting, found[1])
         return found[1]
 
     def _run(self) -> None:
@@ -295,7 +308,7 @@ class Learners:
                 self._published[number] = outcome
                 self._pace.published(number, outcome, self._known[number], noted)
             waiting = self._waiting.pop(number, [])
-        _settle(waiting, outcome)
+        settle(waiting, outcome)
         if urgent:
             self._unhurried.note_urgent(time.monotonic())
         if not isinstance(outcome, Published):
@@ -327,8 +340,8 @@ class Learners:
         look = learner.look()
         if look is not None:
             # Nobody hears of a look before it is stored for good.
-            job = held(lease, _look_job(number, look, milliseconds(self._clock())))
-            learner.keep_looks(self._writer.submit(job).result())
+            job = partial(add_look, collection=number, look=look, at=milliseconds(self._clock()))
+            learner.keep_looks(self._writer.submit(held(lease, job)).result())
         first, persisted.published = persisted.published is None, learner.publish()
         published = persisted.published
         self._known[number] = learner.known
@@ -384,17 +397,3 @@ class Learners:
         if error is not None:
             _log.warning("leases are left to expire", extra={"error": type(error).__name__})
         self._notifications.send()
-
-
-def _settle(waiting: Iterable[Future[Published]], outcome: Published | Unavailable) -> None:
-    for future in waiting:
-        if not future.set_running_or_notify_cancel():
-            continue
-        if isinstance(outcome, Published):
-            future.set_result(outcome)
-        else:
-            future.set_exception(outcome)
-
-
-def _look_job(number: int, look: Look, at: int) -> Callable[[Connection], list[Look]]:
-    return lambda connection: add_look(connection, number, look, at)

@@ -3,7 +3,7 @@
 At each poll it
 
 - takes the leases of collections that this process should own and no living process holds;
-- finds the leases that it holds and other processes should;
+- finds the leases that it holds and other processes should, and which can be given up without anybody's waiting;
 - reads keys, collections and tokens;
 - reads what other processes have published.
 
@@ -34,6 +34,8 @@ _STOP_CHECK_SECONDS = 0.1
 """The longest wait for a notification before checking whether to stop."""
 _LEASES_SECONDS = 0.1
 """Leases are read no more often: in a burst each publication is a notification, and none is about leases."""
+_STAY_SECONDS = 2.0
+"""A lease is not given up so soon after it was taken: a burst often follows at once when a collection is created."""
 _POLLS_PER_COUNT_ALONE = 20
 """A process without others knows of every answer; it still reads the counts once in this many polls."""
 
@@ -67,6 +69,8 @@ class Poller:
         self._alone = True
         self._leases_due = 0.0
         """When notifications may next be about leases, on the clock `time.monotonic`."""
+        self._held_since: dict[int, float] = {}
+        """When the lease of each collection was first seen to be this process's, on the same clock."""
         self._leases = Refreshed(self._share_leases)
         self._stopped = threading.Event()
         self._thread = threading.Thread(target=self._run, name="dither-poller", daemon=True)
@@ -137,11 +141,18 @@ class Poller:
         held = {number: lease for number, lease in leases.held.items() if lease.holder == me}
         surplus: list[int] = []
         if me in leases.alive:
-            surplus = [number for number in held if preferred(number, leases.alive) != me]
+            surplus = [number for number in held if preferred(number, leases.alive) != me and self._may_leave(number)]
             wanted = [number for number in leases.free if preferred(number, leases.alive) == me]
             if wanted:
                 taken = self._transact(lambda connection: take_leases(connection, wanted, me))
                 held |= {lease.collection: lease for lease in taken}
                 _log.info("took over collections", extra={"collections": len(taken)})
+        now = time.monotonic()
+        self._held_since = {number: self._held_since.get(number, now) for number in held}
         self._alone = len(leases.alive) <= 1
         self._learners.hold(held, surplus, self._alone)
+
+    def _may_leave(self, number: int) -> bool:
+        """Whether another process can take the collection over without tickets' waiting for it."""
+        now = time.monotonic()
+        return now - self._held_since.get(number, now) >= _STAY_SECONDS and not self._learners.behind(number)

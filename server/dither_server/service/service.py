@@ -149,6 +149,7 @@ class Service:
         """Creates a collection; this process holds its lease at first."""
         collection = await self.collections.create(body)
         await asyncio.to_thread(self.poller.share_leases)
+        self.learners.prepare(collection.number)
         return collection
 
     async def compute(self, function: Callable[_P, _T], *args: _P.args, **kwargs: _P.kwargs) -> _T:

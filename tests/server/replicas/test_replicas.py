@@ -13,6 +13,8 @@ import pytest
 from sqlalchemy import select
 
 from dither_client import parse_query
+from dither_server.collections.collection import Collection
+from dither_server.collections.rows import is_stored
 from dither_server.database.engine import reading
 from dither_server.database.schema import queries
 from dither_server.owner.publications import read_publication
@@ -99,8 +101,9 @@ def test_a_crowd_that_comes_at_once_has_a_publication_read_once(
     """Each of 128 tickets read it for itself, in threads."""
     collection = sites[0].create()
     number = sites[0].service.collections.get(collection).number
-    until(lambda: sum(number in site.service.learners._leases for site in sites) == 1)
-    [owner] = [site for site in sites if number in site.service.learners._leases]
+    chosen = preferred(number, [site.service.membership.holder for site in sites])
+    owner = next(site for site in sites if site.service.membership.holder == chosen)
+    until(lambda: number in owner.service.learners._leases)
     owner.published(collection)
     other = next(site for site in sites if site is not owner)
     other.service.learners._published.pop(number, None)
@@ -125,6 +128,54 @@ def test_a_crowd_that_comes_at_once_has_a_publication_read_once(
     assert len(found) == 127
     assert len(set(map(id, found))) == 1
     assert reads.call_count <= 2  # the poller may read it, too
+
+
+def test_a_crowd_that_names_an_unknown_collection_has_it_read_once(
+    sites: list[Site], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sites[1].service.poller.stop()  # or else it might find the collection first
+    collection, other = sites[0].create(), sites[1].service.collections
+    assert collection not in other._by_id
+    reads, all_wait = Mock(wraps=is_stored), threading.Event()
+
+    def read(*arguments: Any) -> bool:
+        all_wait.wait(PATIENCE)
+        return bool(reads(*arguments))
+
+    monkeypatch.setattr("dither_server.collections.collections.is_stored", read)
+
+    async def crowd() -> list[Collection]:
+        asking = [asyncio.ensure_future(other.find(collection)) for _ in range(128)]
+        await asyncio.sleep(0)
+        all_wait.set()
+        return await asyncio.gather(*asking)
+
+    assert sites[1].client.portal is not None
+    assert {found.id for found in sites[1].client.portal.call(crowd)} == {collection}
+    assert reads.call_count == 1
+
+
+def test_a_burst_right_after_a_collection_was_created_finds_its_owner_and_questions(
+    database_url: str, clock: FakeClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The lease moved at once, in the midst of the burst, and nothing was computed before somebody asked."""
+    with replicas(database_url, 2, clock) as (one, other):
+        until(lambda: not one.service.poller._alone)
+        monkeypatch.setattr("dither_server.service.poller._STAY_SECONDS", PATIENCE)
+        numbers = {one.service.collections.get(one.create()).number for _ in range(6)}
+        until(lambda: all(read_publication(other.service.learners._engine, number) for number in numbers))
+        one.service.poller._poll(counts=True)
+        assert one.service.learners._leases.keys() == numbers
+
+        monkeypatch.setattr("dither_server.service.poller._STAY_SECONDS", 0)
+        monkeypatch.setattr(one.service.learners, "behind", lambda number: True)  # tickets wait for better questions
+        one.service.poller._poll(counts=True)
+        assert one.service.learners._leases.keys() == numbers
+
+        monkeypatch.undo()
+        holders = [site.service.membership.holder for site in (one, other)]
+        belong = {number for number in numbers if preferred(number, holders) == holders[1]}
+        until(lambda: other.service.learners._leases.keys() == belong)
 
 
 def test_a_state_reaches_every_process(sites: list[Site]) -> None:
