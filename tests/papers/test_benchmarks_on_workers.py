@@ -15,7 +15,10 @@ def test_the_workers_of_a_scheduler_find_the_same(
 ) -> None:
     monkeypatch.setattr(sys, "argv", ["python"])
     monkeypatch.setattr(benchmarks.accuracy, "_EPSILONS", ("1",))
-    with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster, Client(cluster) as client:
+    with (
+        LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address="127.0.0.1:0") as cluster,
+        Client(cluster) as client,
+    ):
         benchmarks.on_dask.main([cluster.scheduler_address, "accuracy", "2"])
         took_part = client.run(lambda: "benchmarks.accuracy" in sys.modules)
     on_workers = capsys.readouterr().out

@@ -75,7 +75,10 @@ def test_the_number_of_jobs_does_not_matter(monkeypatch: pytest.MonkeyPatch) -> 
 def test_the_workers_of_a_scheduler_find_the_same() -> None:
     """Two of them, in processes of their own; and this process computes nothing."""
     real = find_study("ubapp-figure-7")
-    with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster, Client(cluster) as client:
+    with (
+        LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address="127.0.0.1:0") as cluster,
+        Client(cluster) as client,
+    ):
         found = run_study(real, 2, jobs=-1, scheduler=cluster.scheduler_address)
         took_part = client.run(lambda: "dither_papers.studies.runner" in sys.modules)
     assert list(took_part.values()) == [True, True]
@@ -93,7 +96,7 @@ def test_a_scheduler_that_is_not_there(tmp_path: Path, capsys: pytest.CaptureFix
 
 def test_a_scheduler_without_workers() -> None:
     with (
-        LocalCluster(n_workers=0, dashboard_address=None) as cluster,
+        LocalCluster(n_workers=0, dashboard_address="127.0.0.1:0") as cluster,
         pytest.raises(NoWorkers, match="has no workers: start some with dask worker"),
     ):
         run_study(study(), 2, scheduler=cluster.scheduler_address)

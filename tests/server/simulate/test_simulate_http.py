@@ -303,10 +303,15 @@ def test_what_is_no_response_is_a_failed_connection(reply: bytes) -> None:
 
 def test_the_first_interrupt_ends_it_with_what_was_done(server: RunningServer, folder: Path) -> None:
     collection = create(server)
-    timer = threading.Timer(1.0, signal.raise_signal, [signal.SIGINT])
-    timer.start()
+
+    def interrupt() -> None:
+        until(lambda: stored(folder, collection)[0] > 0)
+        signal.raise_signal(signal.SIGINT)
+
+    thread = threading.Thread(target=interrupt)
+    thread.start()
     outcome = simulate(server, collection, 100_000)
-    timer.join()
+    thread.join()
     assert outcome.interrupted
     assert not outcome.sound
     assert 0 < outcome.answers < 100_000
