@@ -108,9 +108,7 @@ def test_whatever_is_cut_nothing_acknowledged_is_lost_and_one_process_owns(
             )  # the standby lacks them, so nobody is told that they are stored
             await load.settle()
             await asyncio.to_thread(check, load)
-            handed_over = (
-                seen.index(calm) == 2 and seen[1][1] is None
-            )  # by the replica that created it, some time later
+            handed_over = seen.index(calm) == 2 and seen[1][1] is None  # by whoever created it
             assert seen.index(calm) == 0 or handed_over, "a cut between replicas does not concern the owner"
             check_one_at_a_time(seen)
 

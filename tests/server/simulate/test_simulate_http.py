@@ -27,7 +27,7 @@ from dither_server.simulate.crowd import Crowd
 from dither_server.simulate.outcome import Outcome
 from dither_server.simulate.over_http import simulate_over_http
 from dither_server.simulate.respondents import Respondents
-from testing.patience import PATIENT
+from testing.patience import PATIENT, until
 from testing.servers.process import RunningServer, forked
 
 TOKEN = "the-admin-token"
