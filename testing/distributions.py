@@ -9,7 +9,7 @@ import numpy as np
 from dither_client import Query, RandomizedResponse
 from dither_estimator.likelihood.counts import Counts
 from dither_estimator.mechanisms.channels import channel_of
-from dither_estimator.nonparametric.base import ShapedBase
+from dither_estimator.nonparametric.base import FittedBase, ShapedBase
 from dither_estimator.nonparametric.deviations import BINS
 from dither_estimator.nonparametric.distribution import Distribution
 from dither_estimator.nonparametric.questions import Templates, quantile_questions
@@ -32,7 +32,7 @@ def asked(rng: np.random.Generator, queries: list[Query], cdf: Callable[[Any], A
 
 
 def questions_around(
-    base: ShapedBase, epsilon: Fraction = EPSILON, support: Support = ANYWHERE, cells: int = 5
+    base: FittedBase, epsilon: Fraction = EPSILON, support: Support = ANYWHERE, cells: int = 5
 ) -> list[Query]:
     """Questions of randomized response that cut this base, and the points of its support, into equal parts."""
     share = 1 / (1 + len(support.points))

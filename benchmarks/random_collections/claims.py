@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from benchmarks.random_collections.collection import RandomCollection
-from dither_client.posterior.sentences import CANNOT_TELL
+from dither_client.posterior.sentences import CANNOT_TELL, NOT_COMPARED
 from dither_client.posterior.wire import PosteriorReply
 from dither_estimator.checks.competing_families import NONE_OF_THESE
 from dither_estimator.checks.prior_conflict import prior_conflicts
@@ -37,9 +37,9 @@ def _claims(collection: RandomCollection, spec: Specification, reply: PosteriorR
         some = any(_is_one_of(each, holding) for each in compared)
         named = next((each for each in compared if verdict.startswith(f"{each[0]} with transform {each[1]}")), None)
         true = not some if verdict == NONE_OF_THESE else named is None or _is_one_of(named, holding)
-        if verdict not in (CANNOT_TELL, NONE_OF_THESE) and named is None:
+        if verdict not in (CANNOT_TELL, NOT_COMPARED, NONE_OF_THESE) and named is None:
             true = False
-        yield Claim("verdict", _NOTHING if verdict == CANNOT_TELL else verdict, true)
+        yield Claim("verdict", _NOTHING if verdict in (CANNOT_TELL, NOT_COMPARED) else verdict, true)
     if reply.misfit is not None and reply.misfit.looks:
         yield Claim("misfit", "alarm" if reply.misfit.alarm else _NOTHING, collection.misspecified)
     if reply.drift_test is not None:

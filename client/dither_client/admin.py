@@ -2,6 +2,8 @@
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from decimal import Decimal
+from numbers import Integral, Real
 from typing import Any
 
 import httpx2
@@ -38,8 +40,12 @@ class Admin:
         self.close()
 
     def create_collection(self, spec: Mapping[str, Any] | bytes) -> dict[str, Any]:
-        """Creates a collection from its specification, a mapping or the bytes of its JSON text; returns its terms."""
-        return self._api.post("/v1/collections", spec if isinstance(spec, bytes) else json.dumps(spec).encode())
+        """Creates a collection from its specification, a mapping or the bytes of its JSON text; returns its terms.
+
+        Raises `TypeError` for what JSON has no form for; decimals and NumPy's numbers are numbers.
+        """
+        body = spec if isinstance(spec, bytes) else json.dumps(spec, default=_plain).encode()
+        return self._api.post("/v1/collections", body)
 
     def set_state(self, collection_id: str, state: str) -> dict[str, Any]:
         """Sets a collection's state to `open`, `paused` or, permanently, `closed`; returns its terms."""
@@ -128,3 +134,12 @@ class Admin:
 
     def close(self) -> None:
         self._api.close()
+
+
+def _plain(value: object) -> int | float:
+    """A number of another type as JSON has it."""
+    if isinstance(value, Integral):
+        return int(value)
+    if isinstance(value, Real | Decimal):
+        return float(value)
+    raise TypeError(f"a specification has texts, numbers, lists and objects, but no {type(value).__name__}")

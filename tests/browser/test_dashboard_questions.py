@@ -8,6 +8,8 @@ import pytest
 from playwright.sync_api import Locator, Route, expect
 
 from dither_client import Analyst
+from dither_client.posterior.digits import median_and_band
+from dither_client.posterior.wire import ParameterSummary
 from testing.browser.axe import violations
 from testing.browser.dashboard import open_parameters, wait_learnt
 from testing.browser.survey import Survey
@@ -69,6 +71,38 @@ def test_two_questions_are_answered_as_python_does(survey: Survey, open_page: Op
         page.get_by_label("More than").fill("a lot")
         expect(page.locator("#above-said")).to_have_text("Write a number, such as 600.")
         assert violations(page) == []
+
+
+def test_where_everybody_has_0_the_page_says_so(survey: Survey, open_page: OpenPage) -> None:
+    shape = {"family": None, "transform": None, "range": None, "minimum": 0, "epsilon": 8}
+    collection, page = survey.create(visibility="public", **shape), open_page()
+    survey.arrive(collection, 300, lambda _: 0.0)
+    page.goto(f"{survey.url}/collections/{collection}")
+    expect(page.locator('[data-answers="300"]')).to_be_visible()
+    expect(page.get_by_text("Nearly everybody has 0 (90% sure: nine in ten or more).")).to_be_visible()
+    expect(page.locator("#numbers table")).to_contain_text("Half have at most")
+    report = page.request.get(f"{survey.url}/collections/{collection}/report").text()
+    assert "Nearly everybody has 0" in report
+    assert "Half have at most" in report
+
+
+def test_tiny_values_and_nothing_are_written_as_python_does(survey: Survey, open_page: OpenPage) -> None:
+    collection, page = survey.create(visibility="public"), open_page()
+    page.goto(f"{survey.url}/collections/{collection}")
+    module = page.locator('link[rel="modulepreload"][href*="population"]').get_attribute("href")
+    write = "async ([module, x, q05, q95, largest]) => (await import(module)).written(x, { q05, q95 }, 12, largest)"
+    cases = [
+        (3.64e-6, 2.98e-7, 2.01e-5, 7.2e-6),
+        (7.2e-6, 1.21e-6, 1.04e-3, 7.2e-6),
+        (2.4e-9, 2.4e-9, 8.2e-6, 7.2e-6),
+        (9.9e-303, 9.9e-303, 9.9e-303, 100.0),
+        (50.0, 45.0, 55.0, 95.0),
+    ]
+    for x, low, high, largest in cases:
+        shown = [page.evaluate(write, [module, each, low, high, largest]) for each in (low, x, high)]
+        summary = ParameterSummary(x, 1, low, low, x, high, high)
+        middle, band = median_and_band(summary, 12, set(), largest)
+        assert (shown[1], shown[0] if shown[0] == shown[2] else f"{shown[0]} to {shown[2]}") == (middle, band)
 
 
 def numbers(place: Locator) -> list[float]:

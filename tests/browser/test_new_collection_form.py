@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Route, expect
 
 from testing.browser.axe import violations
 from testing.browser.dashboard import sign_in
@@ -53,6 +53,19 @@ def test_an_admin_does_everything_with_the_keyboard(survey: Survey, open_page: O
     expect(page.get_by_role("banner").get_by_role("link", name="Sign in")).to_be_visible()
     page.goto(f"{survey.url}/collections/{collection}")
     expect(page.get_by_text("Only analysts can read the posterior")).to_be_visible()
+
+
+def test_advice_on_what_the_form_was_before_does_not_stay(survey: Survey, open_page: OpenPage) -> None:
+    """At a large ε it takes a quarter of a minute, in which that of before stood beside another family."""
+    page, held = open_page(), list[Route]()
+    sign_in(page, survey, "/new")
+    advice = page.locator("#advice")
+    expect(advice).to_contain_text("Without a family")
+    page.route("**/new/advice*", lambda route: held.append(route))  # a builtin cannot be a handler
+    page.get_by_label("Shape of the distribution").first.select_option("normal")
+    expect(advice).to_have_text("This takes some seconds: the advice is being computed.")
+    held[-1].continue_()
+    expect(advice).to_contain_text("Give the rough range of most values")
 
 
 def test_advice_that_the_form_needs_no_more_is_not_waited_for(survey: Survey, open_page: OpenPage) -> None:

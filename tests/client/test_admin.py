@@ -2,7 +2,10 @@
 
 import json
 from collections.abc import Iterator
+from decimal import Decimal
+from fractions import Fraction
 
+import numpy as np
 import pytest
 
 from dither_client import Admin, InvalidAddress, Problem, Retry, Unreachable
@@ -23,6 +26,14 @@ def test_collections(server: FakeServer, admin: Admin) -> None:
     assert admin.set_state("wages", "paused")["state"] == "paused"
     assert json.loads(server.requests[-1].body) == {"state": "paused"}
     assert server.requests[-1].method == "PATCH"
+
+
+def test_numbers_of_a_specification_may_be_of_other_types(server: FakeServer, admin: Admin) -> None:
+    fields = {"epsilon": Decimal("0.1"), "max_answers": np.int64(5), "range": [np.float32(0.5), Fraction(5, 2)]}
+    admin.create_collection({"name": "wages", **fields})
+    assert server.requests[0].body == b'{"name": "wages", "epsilon": 0.1, "max_answers": 5, "range": [0.5, 2.5]}'
+    with pytest.raises(TypeError, match="texts, numbers, lists and objects, but no set"):
+        admin.create_collection({"name": {"wages"}})
 
 
 def test_what_makes_something_is_sent_once(server: FakeServer, admin: Admin) -> None:

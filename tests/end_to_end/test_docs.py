@@ -110,7 +110,7 @@ def test_the_designs_reach_what_the_table_says(row: list[str]) -> None:
         assert f"{number:.{digits}f}" == written
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("row", rows("how-it-works.md", "At the limit"), ids=lambda row: " ".join(row[:2]))
 def test_the_efficiencies_are_what_the_table_says(row: list[str]) -> None:
     family = families[named(row[0])[0]]

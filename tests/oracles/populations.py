@@ -1,5 +1,7 @@
 """Simulated respondents for the estimator's tests: a learner asks them one by one."""
 
+from bisect import bisect_right
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -7,7 +9,7 @@ import numpy.typing as npt
 
 from dither_client import Query
 from dither_estimator.learning.learner import Learner
-from dither_estimator.mechanisms.channels import channel_of
+from dither_estimator.mechanisms.channels import Channel, channel_of
 from dither_estimator.specification.specification import Specification
 
 __all__ = ["PAPER_PRIOR", "answer", "interview", "specification"]
@@ -25,8 +27,14 @@ def specification(**fields: Any) -> Specification:
 
 def answer(rng: np.random.Generator, query: Query, value: float) -> int:
     """One answer drawn by floating point from the exact channel."""
-    row = np.cumsum(channel_of(query).matrix[query.cell(value)])
-    return min(int(np.searchsorted(row, rng.random(), side="right")), query.n_answers - 1)
+    return min(bisect_right(_cumulative(channel_of(query), query.cell(value)), rng.random()), query.n_answers - 1)
+
+
+@lru_cache(maxsize=4096)
+def _cumulative(channel: Channel, cell: int) -> list[float]:
+    """The probabilities of each answer or a lower one, given the cell."""
+    row: list[float] = np.cumsum(channel.matrix[cell]).tolist()
+    return row
 
 
 def interview(learner: Learner, values: npt.NDArray[np.float64], rng: np.random.Generator) -> None:

@@ -74,7 +74,7 @@ def test_the_adversary_reaches_the_worst_case() -> None:
     assert 0.99 < share[-1] < 1
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_states_of_synthetic_war_logs() -> None:
     """One run: with the Laplace mechanism at ε = 5 nearly all states are right, also on Afghanistan; OPS's one sample
     is further from the true emissions than the Laplace mechanism's mean."""
@@ -106,7 +106,7 @@ def test_held_out_likelihood_of_naive_bayes() -> None:
         assert found("Afghanistan", method, 0.1) < found("Afghanistan", "Laplace", 0.1) - 0.01
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_held_out_likelihood_of_the_hidden_markov_model(monkeypatch: pytest.MonkeyPatch) -> None:
     """Six splits of the panel on Iraq at ε = 1, 40 iterations each: on average noisy counts are ahead of OPS with both
     truncations, and behind with the noise of ε = 0.1. False alarms at another seed: below 1e-4 (none in a million
@@ -122,7 +122,7 @@ def test_held_out_likelihood_of_the_hidden_markov_model(monkeypatch: pytest.Monk
     assert noisier < min(close, wide)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_emissions_of_synthetic_war_logs() -> None:
     """One run: the most frequent outcome is right in every state and feature of Iraq with the Laplace mechanism."""
     every = findings("war-logs-emissions", 1).rows

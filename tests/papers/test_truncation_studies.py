@@ -70,6 +70,7 @@ def rmse(method: str, epsilon: float, people: int, runs: int) -> FloatArray:
     return np.asarray(np.sqrt(((found - TRUTH) ** 2).mean(axis=0)))
 
 
+@pytest.mark.long
 def test_dithers_questions_tell_both_parameters() -> None:
     """Twelve runs at ε = 1, exact posteriors: the paper's intervals for μ hardly tell σ, which Dither's questions do.
 
@@ -85,6 +86,7 @@ RUNS = {1.0: (1_000, 8), 2.0: (200, 12), 5.0: (200, 16), 10.0: (200, 20)}
 """Respondents and runs by ε, as few as tell."""
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("epsilon", truncation_errors.EPSILONS)
 def test_randomized_response_tells_the_spread_better(epsilon: float) -> None:
     """Than the paper's questions, at every ε: the ratios of errors of σ are about 0.3, 0.35, 0.35 and 0.55.
@@ -229,6 +231,7 @@ def test_what_30_runs_of_the_scores_found(kept: Callable[[str, int], Findings]) 
     assert (np.abs(np.log(ratios[2:])) < 0.36).all()
 
 
+@pytest.mark.long
 def test_the_mixture_leaves_smaller_errors() -> None:
     """Six runs at ε = 1: about half the error of μ, and of both together; of 100 seeds eight have as much of either."""
     study = find_study("truncation-scores")

@@ -110,6 +110,8 @@ def run_group(arguments: Sequence[str]) -> int:
         return _say(_NO_TOKEN if error.name == "unauthorized" else str(error), status_of(error))
     except (DitherError, MissingExtra, ValueError) as error:
         return _say(str(error), status_of(error))
+    except MemoryError:
+        return _say("this machine has too little memory for that: ask for less of it at once", 1)
 
 
 _app = typer.Typer(cls=_Group, no_args_is_help=True, pretty_exceptions_enable=False)

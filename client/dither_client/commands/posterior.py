@@ -41,7 +41,7 @@ def posterior(
     """
     if plot is not None:
         require_extra("plot", "matplotlib")
-        from dither_client.posterior.plots import check_picture
+        from dither_client.posterior.plots import check_picture, save_picture
 
         check_picture(plot)
     with Api(url, token) as api:
@@ -53,7 +53,7 @@ def posterior(
             current, data = _of_group(current, data, group)
         pages = _page_lines(api, terms)
         if plot is not None:
-            current.plot(printable(str(terms.get("name", ""))), unit_text(terms)).savefig(plot, dpi=150)
+            save_picture(current.plot(printable(str(terms.get("name", ""))), unit_text(terms)), plot)
             console.print(f"The picture is in {plot}.")
     if as_json:
         print_json(data)

@@ -14,6 +14,7 @@ from decimal import Decimal
 from fractions import Fraction
 from functools import cached_property
 from itertools import pairwise
+from numbers import Real
 from types import MappingProxyType
 from typing import Any, ClassVar, Literal, Self, get_args
 
@@ -198,8 +199,11 @@ def transformed(value: float, transform: Transform) -> float:
 
 @forgetful
 def check_value(value: object, what: str = "the value") -> float:
-    """`value` as a finite float. Raises `InvalidValue`, with a text that says `what` it is and never repeats it."""
-    if isinstance(value, bool) or not isinstance(value, int | float):
+    """`value` as a finite float, also one of NumPy's integers.
+
+    Raises `InvalidValue`, with a text that says `what` it is and never repeats it.
+    """
+    if isinstance(value, bool) or not isinstance(value, int | float | Real):
         raise InvalidValue(f"{what} must be a number")
     try:
         number = float(value)

@@ -10,6 +10,7 @@ __all__ = [
     "MOST_DIGITS",
     "correlation_numbers",
     "finest_decimals",
+    "largest_number",
     "median_and_band",
     "population_numbers",
     "population_rows",
@@ -23,6 +24,10 @@ MOST_DIGITS = 12
 """The most decimals of a quantile."""
 _ORDERS = 6
 """A number that is smaller than the largest quantile by more orders of magnitude than this is shown as 0."""
+_NOTHING = 1e-9
+"""A number of a population that is this part of its largest number or less is shown as 0."""
+_TINY = 1e-3
+"""Where all numbers of a population are smaller than this, each has at least two significant digits."""
 
 
 def population_rows(
@@ -54,7 +59,8 @@ def population_numbers(
     named = _named(quantiles, mean_value)
     finest = finest_decimals(each.q50 for name, each in named.items() if name != _MEAN)
     exactly, most = {float(atom) for atom in atoms or ()}, finest if decimals is None else decimals
-    return {name: summary_numbers(each, most, exactly, finest) for name, each in named.items()}
+    largest = largest_number((quantiles or {}).values())
+    return {name: summary_numbers(each, most, exactly, finest, largest) for name, each in named.items()}
 
 
 def _named(
@@ -70,13 +76,17 @@ def summary_numbers(
     most: int = MOST_DIGITS,
     atoms: Set[float] = frozenset(),
     most_of_sd: int = MOST_DIGITS,
+    largest: float = 0.0,
 ) -> tuple[str, ...]:
-    """The mean, the sd and the quantiles of a number, with so many decimals at most; atoms are written as they are."""
+    """The mean, the sd and the quantiles of a number, with so many decimals at most; atoms are written as they are.
+
+    `largest` is the `largest_number` of the population, 0 for what is no number of a population.
+    """
     of_median = 0 if _whole(summary) else most
     return (
-        _in_band(summary.mean, summary, most, atoms),
+        _in_band(summary.mean, summary, most, atoms, largest),
         rounded(shortened(summary.sd, most_of_sd), 2),
-        *(_in_band(getattr(summary, part), summary, of_median, atoms) for part in QUANTILES),
+        *(_in_band(getattr(summary, part), summary, of_median, atoms, largest) for part in QUANTILES),
     )
 
 
@@ -97,29 +107,40 @@ def finest_decimals(quantiles: Iterable[float]) -> int:
     return min(max(_ORDERS - math.floor(math.log10(largest)), 0), MOST_DIGITS)
 
 
+def largest_number(quantiles: Iterable[ParameterSummary]) -> float:
+    """The size of the largest median of a population's quantiles, by which others are tiny or nothing; 0 for none."""
+    return max((abs(each.q50) for each in quantiles), default=0.0)
+
+
 def _whole(summary: ParameterSummary) -> bool:
     """Whether all quantiles are whole numbers."""
     return all(float(getattr(summary, part)).is_integer() for part in QUANTILES)
 
 
-def median_and_band(quantile: ParameterSummary, most: int, atoms: Set[float]) -> tuple[str, str]:
-    """A quantile's median, and its central 90%."""
-    low, middle, high = (_in_band(x, quantile, most, atoms) for x in (quantile.q05, quantile.q50, quantile.q95))
+def median_and_band(quantile: ParameterSummary, most: int, atoms: Set[float], largest: float = 0.0) -> tuple[str, str]:
+    """A quantile's median, and its central 90%, in a population with this `largest_number`."""
+    shown = (quantile.q05, quantile.q50, quantile.q95)
+    low, middle, high = (_in_band(x, quantile, most, atoms, largest) for x in shown)
     return middle, low if low == high else f"{low} to {high}"
 
 
-def _in_band(x: float, quantile: ParameterSummary, most: int, atoms: Set[float]) -> str:
+def _in_band(x: float, quantile: ParameterSummary, most: int, atoms: Set[float], largest: float) -> str:
     """`x` to two significant digits of the band's width, never coarser than to whole units, with `most` decimals.
 
     An atom, or what has no band, is shown as it is. What would need more than `MOST_DIGITS` decimals has an exponent.
+    Of a population, what is nothing beside the `largest` is 0; where that is tiny, `x` has two significant digits.
     """
     width = quantile.q95 - quantile.q05
+    if x not in atoms and abs(x) <= _NOTHING * largest:
+        return "0"
     if x in atoms or width <= 0:
         return rounded(x, 12)
     digits = max(0, 1 - math.floor(math.log10(width)))
     if abs(x) >= 1e12 or digits > MOST_DIGITS == most:
         return rounded(x, 4)
     text = f"{x:,.{min(digits, most)}f}"
+    if digits <= most and 0 < largest < _TINY and len(text.lstrip("-0.,")) < 2:
+        return rounded(shortened(x, most), 2)
     if text.strip("-0.,"):
         return text
     return "0" if digits > most else text.removeprefix("-")

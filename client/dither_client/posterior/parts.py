@@ -44,11 +44,11 @@ def part_basis(found: "Posterior", label: str) -> str:
     if not answers or not found.family:
         return "" if answers else ONLY_ASSUMED
     kind, place = ("group", "in") if found.groups else (str(found.terms.get("period", "period")), "of")
+    epsilons = [epsilon_text(epsilon) for epsilon, number in found.answers_by_epsilon.items() if number]
     learnt = (
         f"{what_was_learnt(answers, ())} of this group alone"
         if alone
-        else f"{what_was_learnt(answers, map(epsilon_text, found.answers_by_epsilon))} of all {kind}s, which borrow "
-        "from each other"
+        else f"{what_was_learnt(answers, epsilons)} of all {kind}s, which borrow from each other"
     )
     assumed = assumption(found.family, found.transform).replace("the values", f"the values {place} each {kind}")
     return f"This rests on {learnt}" + (f", and holds if {assumed}." if assumed else UNASSUMED[found.family])

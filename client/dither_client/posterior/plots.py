@@ -1,5 +1,6 @@
 """Pictures for analysts; needs the extra `plot`."""
 
+import warnings
 from collections.abc import Mapping, Sequence
 from datetime import date
 from pathlib import Path
@@ -25,7 +26,7 @@ from dither_client.tables.file_errors import check_folder
 if TYPE_CHECKING:
     from dither_client.posterior.posterior import Posterior
 
-__all__ = ["check_picture", "plot_posterior"]
+__all__ = ["check_picture", "plot_posterior", "save_picture"]
 
 _BINS = 40
 _PEOPLE = ("0.05", "0.25", "0.5", "0.75", "0.95")
@@ -53,6 +54,13 @@ def check_picture(path: Path) -> None:
     if path.suffix.lower().removeprefix(".") not in known:
         raise ValueError(f"{path.name} must end in .png, .svg or .pdf")
     check_folder(path)
+
+
+def save_picture(figure: Figure, path: Path) -> None:
+    """Saves it. Signs that the font lacks, such as emojis in a title, are boxes, of which nobody is warned."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", r"Glyph \d+ .* missing from font", UserWarning)
+        figure.savefig(path, dpi=150)
 
 
 def plot_posterior(posterior: "Posterior", name: str = "", unit: str = "") -> Figure:

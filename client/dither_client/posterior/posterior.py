@@ -63,8 +63,8 @@ class Posterior:
     `parameters`. Without a family, the first says the same of some quantiles of the population, such as
     `quantile_0.5`, or of the shares of categories, and `covariance` is empty. `log_evidence` is in nats. Where several
     families are compared, `families` has the evidence of each, and `verdict` names the one that is preferred or says
-    "cannot tell yet". `particles()` fetches the weighted particles once, when something first needs them, so they may
-    rest on a few answers more.
+    "cannot tell yet", or "not compared" where nearly everybody has one value. `particles()` fetches the weighted
+    particles once, when something first needs them, so they may rest on a few answers more.
     """
 
     collection: str
@@ -161,7 +161,7 @@ class Posterior:
         """
         if not self.learnt or not (self.family or self.components):
             return ""
-        epsilons = [epsilon_text(epsilon) for epsilon in self.answers_by_epsilon]
+        epsilons = [epsilon_text(epsilon) for epsilon, number in self.answers_by_epsilon.items() if number]
         drifts = self.terms.get("drift") and self.periods
         latest = (str(self.terms["period"]), list(self.periods)[-1]) if drifts else None
         return basis_sentence((self.family, self.transform), self, epsilons, latest)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from dither_client.errors import BadResponse
 from dither_client.mechanisms.epsilon import epsilon_text, parse_epsilon
-from dither_client.posterior.digits import MOST_DIGITS, finest_decimals, median_and_band, rounded
+from dither_client.posterior.digits import MOST_DIGITS, finest_decimals, largest_number, median_and_band, rounded
 from dither_client.posterior.names import (
     UNASSUMED,
     a_distribution,
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 __all__ = [
     "CANNOT_TELL",
     "LEAVE_OUT",
+    "NOT_COMPARED",
     "ONLY_ASSUMED",
     "REFUSED_LOG_ODDS",
     "basis_sentence",
@@ -43,6 +44,7 @@ __all__ = [
     "evidence_text",
     "family_name",
     "misfit_sentence",
+    "only_zeros_and_ones",
     "poison_lines",
     "population_lines",
     "title_with_unit",
@@ -61,10 +63,14 @@ Measured by `python -m benchmarks.misfit`.
 """
 _CHECK_SHARES = tuple(NormalDist().cdf(z) for z in (-1.5, -0.3, 0.3, 1.5))
 """The shares of the people below the cuts of check questions."""
+_NEARLY_ALL = {0.05, 0.95}
+"""The levels between whose quantiles nine in ten people lie."""
 _MOST_CATEGORIES = 3
 """The most categories that are told in a sentence."""
 CANNOT_TELL = "cannot tell yet"
 """The verdict while several families, or some and none, explain the answers about equally well."""
+NOT_COMPARED = "not compared"
+"""The verdict, without any family, where nearly everybody has one value or one of two, which no family describes."""
 REFUSED_LOG_ODDS = math.log(100)
 """A family whose log evidence is lower than that of none by more than this is refused."""
 
@@ -115,7 +121,9 @@ def comparison_lines(families: Sequence[FamilyEvidence], verdict: str) -> list[s
 
 
 def verdict_lines(families: Sequence[FamilyEvidence], verdict: str) -> list[str]:
-    """Which families the answers refuse beside none, and which holds; or that it is too early to compare any."""
+    """Which families the answers refuse beside none, and which holds; or why none are compared."""
+    if verdict == NOT_COMPARED:
+        return [f"which family holds: {verdict}, for nearly everybody has one and the same value, or one of two"]
     if not families:
         return [f"which family holds: {verdict}, for there are too few answers to compare families"]
     none = max((each.log_evidence for each in families if each.family == NO_FAMILY), default=-math.inf)
@@ -227,7 +235,7 @@ def population_lines(
     most = finest_decimals(each.q50 for each in (quantiles or {}).values()) if decimals is None else decimals
     lines = _quantile_lines(quantiles, distribution, exactly, of, most)
     if lines and mean_value is not None:
-        average, between = median_and_band(mean_value, most, set())
+        average, between = median_and_band(mean_value, most, set(), largest_number((quantiles or {}).values()))
         lines.append(f"The average is {average}{of} ({between}).")
     return [*lines, *people, *shares]
 
@@ -258,7 +266,11 @@ def _quantile_lines(
     if distribution is None or zeros_and_ones(distribution) or not {0.1, 0.5, 0.9} <= by_level.keys():
         return []
     digits = 0 if whole_numbers(distribution) else most
-    tenth, half, highest = (median_and_band(by_level[level], digits, atoms) for level in (0.1, 0.5, 0.9))
+    largest = largest_number(by_level.values())
+    written = {level: median_and_band(each, digits, atoms, largest) for level, each in by_level.items()}
+    tenth, half, highest = (written[level] for level in (0.1, 0.5, 0.9))
+    if half[0] == half[1] and all(written.get(level) == half for level in _NEARLY_ALL):
+        return [f"Nearly everybody has {half[0]}{of} (90% sure: nine in ten or more)."]
     return [
         f"Half of the people have {half[0]}{of} or less (90% sure: {half[1]}).",
         f"One in ten has {tenth[0]}{of} or less ({tenth[1]}), and one in ten {highest[0]}{of} or more ({highest[1]}).",
@@ -271,8 +283,13 @@ def whole_numbers(distribution: DistributionSummary | None) -> bool:
 
 
 def zeros_and_ones(distribution: DistributionSummary | None) -> bool:
-    """Whether people have only 0 or 1, so that quantiles say nothing."""
-    return distribution is not None and {round(x, MOST_DIGITS) for x in distribution.x} <= {0.0, 1.0}
+    """Whether people have 0 or 1, so that quantiles say nothing; not where the distribution has one of them alone."""
+    return distribution is not None and {round(x, MOST_DIGITS) for x in distribution.x} == {0.0, 1.0}
+
+
+def only_zeros_and_ones(distribution: DistributionSummary) -> bool:
+    """Whether people have 0, 1 or either, so that there is nothing to draw of their distribution."""
+    return {round(x, MOST_DIGITS) for x in distribution.x} <= {0.0, 1.0}
 
 
 def unit_text(survey: Mapping[str, object]) -> str:

@@ -323,7 +323,8 @@ class PosteriorReply:
     """The evidence of each family, if several compete; without a family, of none and of those that might do; of none
     and a family that is named alone, if the answers refuse it."""
     verdict: str | None = field(default=None, metadata=_LEFT_OUT_IF_NONE)
-    """The preferred family, `none of these`, or `cannot tell yet`, where families are compared."""
+    """The preferred family, `none of these`, or `cannot tell yet`, where families are compared; `not compared` where
+    nearly everybody has one value, or one of two."""
     quantiles: dict[str, ParameterSummary] | None = field(default=None, metadata=_LEFT_OUT_IF_NONE)
     """Quantiles of the population, in the values' own units, by level: 0.05 to 0.95 and those of the goal. A quantile
     that floating point cannot hold is left out."""

@@ -44,6 +44,8 @@ def file_trouble(error: OSError) -> str:
 
 def json_object(content: bytes, name: str) -> dict[str, Any]:
     """Reads a file's content as a JSON object with exact decimals. Raises `ValueError` with `name` and the line."""
+    if not content.strip():
+        raise ValueError(f"{name} is not a JSON object: it is empty")
     try:
         data = decode_json(content)
     except BadResponse as error:

@@ -96,9 +96,11 @@ def _read_csv(path: Path, column: str | None) -> tuple[str, list[str]]:
             rows = strict_rows(file, separator)
             header = next(rows, None)
             if header is None:
-                raise no_table
+                raise InvalidTable(f"{path.name} is empty")
             name = _named(path, column, header)
             place = header.index(name)
+            if header.count(name) > 1:
+                raise InvalidTable(f"{path.name} has several columns of the name that is asked for: rename all but one")
             for number, row in enumerate(rows, 1):
                 if len(row) > len(header):
                     raise InvalidTable(

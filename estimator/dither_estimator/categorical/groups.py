@@ -131,7 +131,7 @@ class _Target:
 
     def centre(self, shared: FloatArray) -> FloatArray:
         """Where each group's log weights are expected, shape (groups, chains, categories)."""
-        return np.tensordot(self.design, shared, axes=(0, 0))
+        return np.asarray(np.dot(self.design.T, shared.reshape(len(shared), -1)).reshape(-1, *shared.shape[1:]))
 
     def apart(self, state: _State) -> FloatArray:
         """How each group's log weights are apart from there."""
@@ -146,9 +146,16 @@ class _Target:
         """The same, and its derivative by each log weight."""
         shares = prior.shares_of(log_weights)
         chances = shares @ np.swapaxes(self.chances, 1, 2)
+        return np.asarray((np.log(chances) @ self.times)[..., 0]), self._slopes(shares, chances)
+
+    def slopes(self, log_weights: FloatArray) -> FloatArray:
+        """The derivative alone."""
+        shares = prior.shares_of(log_weights)
+        return self._slopes(shares, shares @ np.swapaxes(self.chances, 1, 2))
+
+    def _slopes(self, shares: FloatArray, chances: FloatArray) -> FloatArray:
         by_share = (np.swapaxes(self.times, 1, 2) / chances) @ self.chances
-        total = self.times.sum(axis=1, keepdims=True)
-        return np.asarray((np.log(chances) @ self.times)[..., 0]), np.asarray(shares * (by_share - total))
+        return np.asarray(shares * (by_share - self.times.sum(axis=1, keepdims=True)))
 
     def state(self, shared: FloatArray, log_weights: FloatArray, spreads: FloatArray, between: FloatArray) -> _State:
         return _State(shared, log_weights, spreads, between, *self.told(log_weights))
@@ -265,14 +272,16 @@ def _groups_moved(
     """A trajectory of each group's log weights, and how probably each was accepted (groups, chains)."""
     centre = target.centre(state.shared)
 
+    def slopes_at(log_weights: FloatArray) -> FloatArray:
+        return np.asarray(target.slopes(log_weights) + prior.slopes(log_weights - centre, state.between))
+
     def at(log_weights: FloatArray) -> _Groups:
         return _Groups(log_weights, centre, state.between, *target.told(log_weights))
 
     now = _Groups(state.log_weights, centre, state.between, state.likelihood, state.slopes)
     precision = directions.group_information[:, np.newaxis] + prior.curvature(np.zeros(1), state.between)
-    found, accepted = trajectory(rng, at, now, directions.group_axes, precision**-0.5, step)
-    moved = replace(state, log_weights=found.place, likelihood=found.likelihood, slopes=found.likelihood_slopes)
-    return moved, accepted
+    end, accepted = trajectory(rng, slopes_at, at, now, directions.group_axes, precision**-0.5, step)
+    return replace(state, log_weights=end.place, likelihood=end.likelihood, slopes=end.likelihood_slopes), accepted
 
 
 def _shared_moved(
@@ -281,14 +290,19 @@ def _shared_moved(
     """A trajectory of a row of what groups share, by which all their log weights move."""
     design = target.design[row]
 
-    def at(place: FloatArray) -> _Shared:
-        log_weights = state.log_weights + np.multiply.outer(design, place - state.shared[row])
-        return _Shared(
-            target.state(state.with_shared(row, place), log_weights, state.spreads, state.between), design, row
-        )
+    def moved(place: FloatArray) -> FloatArray:
+        return np.asarray(state.log_weights + np.multiply.outer(design, place - state.shared[row]))
+
+    def slopes_at(place: FloatArray) -> FloatArray:
+        by_all = np.dot(design[np.newaxis], target.slopes(moved(place)).reshape(len(design), -1)).reshape(place.shape)
+        return np.asarray(by_all + prior.shared_slopes(row, place, state.spreads))
+
+    def at(to: FloatArray) -> _Shared:
+        return _Shared(target.state(state.with_shared(row, to), moved(to), state.spreads, state.between), design, row)
 
     precision = directions.information[row] + prior.shared_curvature(row, state.spreads)
-    found, accepted = trajectory(rng, at, _Shared(state, design, row), directions.axes[row], precision**-0.5, step)
+    now, axes = _Shared(state, design, row), directions.axes[row]
+    found, accepted = trajectory(rng, slopes_at, at, now, axes, precision**-0.5, step)
     return found.state, accepted
 
 

@@ -44,6 +44,7 @@ _Chains = TypeVar("_Chains", bound=Chains)
 
 def trajectory(
     rng: np.random.Generator,
+    slopes_at: Callable[[FloatArray], FloatArray],
     at: Callable[[FloatArray], _Chains],
     chains: _Chains,
     axes: FloatArray,
@@ -52,19 +53,22 @@ def trajectory(
 ) -> tuple[_Chains, FloatArray]:
     """One trajectory of each chain, and the probability (…, chains) with which each was accepted.
 
-    `at` gives the chains at other places. The columns of `axes` (…, d, d) are orthonormal directions, and `scales`
-    (…, chains, d) about the standard deviation in each; `step` is in units of that, one number or of shape (…, 1, 1).
+    `at` gives the chains at other places, and `slopes_at` their slopes alone, which is sooner. The columns of `axes`
+    (…, d, d) are orthonormal directions, and `scales` (…, chains, d) about the standard deviation in each; `step` is in
+    units of that, one number or of shape (…, 1, 1).
     """
     back = np.swapaxes(axes, -1, -2)
     momentum = rng.standard_normal(scales.shape)
     energy = chains.height - 0.5 * (momentum**2).sum(axis=-1)
     size = step * rng.uniform(*_STEPS, (*scales.shape[:-1], 1)) * scales
-    now = chains
+    place = chains.place
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        momentum = momentum + 0.5 * size * (chains.slopes @ axes)
+        for _ in range(_LEAPS - 1):
+            place = place + (size * momentum) @ back
+            momentum = momentum + size * (slopes_at(place) @ axes)
+        now = at(place + (size * momentum) @ back)
         momentum = momentum + 0.5 * size * (now.slopes @ axes)
-        for leap in range(_LEAPS):
-            now = at(now.place + (size * momentum) @ back)
-            momentum = momentum + (0.5 if leap == _LEAPS - 1 else 1.0) * size * (now.slopes @ axes)
         change = now.height - 0.5 * (momentum**2).sum(axis=-1) - energy
     chance = np.exp(np.minimum(np.nan_to_num(change, nan=-np.inf), 0.0))
     return now.where(rng.random(chance.shape) < chance, chains), chance

@@ -64,8 +64,9 @@ def draw_shares(rng: np.random.Generator, likelihood: SharesLikelihood, draws: i
     state, directions = _start(rng, target, chains)
     step, kept = _FIRST_STEP, []
     for turn in range(_BURN_IN + -(-draws // chains)):
-        at, scales = partial(target.at, spreads=state.spreads), directions.scales(state.spreads)
-        state, accepted = trajectory(rng, at, state, directions.axes, scales, step)
+        slopes_at, at = partial(target.slopes_at, spreads=state.spreads), partial(target.at, spreads=state.spreads)
+        scales = directions.scales(state.spreads)
+        state, accepted = trajectory(rng, slopes_at, at, state, directions.axes, scales, step)
         state = _spreads_in_proportion(rng, target, _spreads_alone(rng, _exchanged(rng, target, state)))
         if turn < _BURN_IN:
             step *= float(np.exp(accepted.mean() - _ACCEPTED))
@@ -134,6 +135,12 @@ class _Target:
             self.log_likelihood(chances),
             shares * (by_share - self.likelihood.times.sum()),
         )
+
+    def slopes_at(self, log_weights: FloatArray, spreads: FloatArray) -> FloatArray:
+        """The chains' slopes alone."""
+        shares = prior.shares_of(log_weights)
+        by_share = (self.likelihood.times / (shares @ self.likelihood.chances.T)) @ self.likelihood.chances
+        return np.asarray(shares * (by_share - self.likelihood.times.sum()) + prior.slopes(log_weights, spreads))
 
     def log_likelihood(self, chances: FloatArray) -> FloatArray:
         """By the chance of each answer, shape (chains, answers)."""

@@ -1,28 +1,39 @@
 """The posterior averaged over having no family and the smooth families that may hold, by their evidence.
 
-Without a family half of the prior's weight is on having none, and the other half on all smooth families together, in
-equal parts (Hoeting, Madigan, Raftery & Volinsky 1999, *Bayesian Model Averaging*). So a population that has a family
-costs little, and one that has none keeps its own shape as soon as the answers refuse the families. A family whose
-density has a kink has no part in it, since the prior without a family takes kinks for unlikely, too.
+Without a family half of the prior's weight is on having none, and the other half on all smooth families together
+(Hoeting, Madigan, Raftery & Volinsky 1999, *Bayesian Model Averaging*). They have equal parts of it, but those that
+have values beyond a declared bound have one part together: whoever declares that values lie between two does not
+expect a family that has others. So a population that has a family costs little, and one that has none keeps its own
+shape as soon as the answers refuse the families. A family whose density has a kink has no part in it, since the prior
+without a family takes kinks for unlikely, too.
+
+No population follows a family exactly, and the more answers tell, the less likely it is that it does as far as they
+tell: from `_EXACT` on the part of all families falls.
 """
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
 
-from dither_estimator.checks.family_fit import FamilyFit
+from dither_estimator.checks.family_fit import Description, FamilyFit
 from dither_estimator.checks.family_fits import FamilyFits, fit_families
 from dither_estimator.families import FloatArray
 from dither_estimator.likelihood.counts import Counts
 from dither_estimator.nonparametric.deviations import BINS
 from dither_estimator.nonparametric.distribution import Distribution
 from dither_estimator.nonparametric.likelihood import MassLikelihood
+from dither_estimator.nonparametric.place import known_by
 from dither_estimator.nonparametric.posterior import estimate_distribution
 from dither_estimator.nonparametric.sampler import resampled
 from dither_estimator.nonparametric.support import ANYWHERE, Support
 
-__all__ = ["average_distribution", "averaged", "shares_of"]
+__all__ = ["average_distribution", "averaged", "prior_shares", "shares_of"]
 
+_EXACT, _DIRECTIONS = 4_000.0, 6
+"""The information, in answers without noise, up to which a population may well follow a family as far as answers tell,
+and in how many directions it may deviate: that it deviates less than a small r has a probability like r to this power.
+"""
 _PROPOSED = 2
 """How many proposals there are for each draw of a family."""
 
@@ -43,7 +54,10 @@ def average_distribution(
 def averaged(rng: np.random.Generator, distribution: Distribution, counts: Counts, found: FamilyFits) -> Distribution:
     """As many draws from the average, of which `distribution` is the part without a family and `found` the families."""
     size, fits = distribution.draw_count, [fit for fit in found.fits if fit.family.smooth]
-    ends = np.floor(np.cumsum(shares_of(found.none, fits)) * size + rng.random())
+    shares = shares_of(
+        found.none + _against(counts), fits, prior_shares([fit.description for fit in fits], distribution.support)
+    )
+    ends = np.floor(np.cumsum(shares) * size + rng.random())
     parts = []
     likelihood = MassLikelihood.of(counts, distribution.base, BINS, distribution.support) if ends.any() else None
     for fit, number in zip(fits, np.diff(ends, prepend=0.0).astype(int).tolist(), strict=True):
@@ -55,9 +69,26 @@ def averaged(rng: np.random.Generator, distribution: Distribution, counts: Count
     return Distribution(distribution.support, distribution.base, masses)
 
 
-def shares_of(none: float, fits: Sequence[FamilyFit]) -> FloatArray:
-    """The posterior probabilities of the families, shape (families,); the rest is that of having none."""
-    logs = np.array([fit.log_evidence for fit in fits]) - none - np.log(max(len(fits), 1))
+def _against(counts: Counts) -> float:
+    """How much less likely it is than with little information that a family holds as far as answers tell, in nats."""
+    return _DIRECTIONS / 2 * math.log(max(sum(known_by(counts).values()) / _EXACT, 1.0))
+
+
+def prior_shares(families: Sequence[Description], support: Support) -> FloatArray:
+    """The prior probabilities, shape (families,), if one of them holds and values lie in `support`."""
+    least = -math.inf if support.minimum is None else support.minimum
+    most = math.inf if support.maximum is None else support.maximum
+    beyond = np.array([each.ends[0] < least or each.ends[1] > most for each in families])
+    parts = np.where(beyond, 1 / max(beyond.sum(), 1), 1.0)
+    return parts / parts.sum()
+
+
+def shares_of(none: float, fits: Sequence[FamilyFit], prior: FloatArray) -> FloatArray:
+    """The posterior probabilities of the families, shape (families,); the rest is that of having none.
+
+    `none` is the log evidence of that, and `prior` (families,) are the probabilities if one of them holds.
+    """
+    logs = np.array([fit.log_evidence for fit in fits]) - none + np.log(prior)
     return np.exp(logs - np.logaddexp.reduce([0.0, *logs]))
 
 

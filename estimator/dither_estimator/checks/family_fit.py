@@ -71,6 +71,16 @@ class Description:
         return f"the distance above {self.above:,.12g}" if self.above else None
 
     @property
+    def ends(self) -> tuple[float, float]:
+        """Between which numbers the family has values, in their own units; infinite where there is no end."""
+        if self.mirrored:
+            return -math.inf, self.below or 0.0
+        if self.above is not None and self.below is not None:
+            return self.above, self.below
+        low, high = (0.0, math.inf) if self.transform == "log" else find_family(self.family).support
+        return low + (self.above or 0.0), high
+
+    @property
     def mirrored(self) -> bool:
         """Whether what it describes falls as the value grows."""
         return self.above is None and self.below is not None

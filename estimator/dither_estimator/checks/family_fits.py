@@ -7,13 +7,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from dither_client import Transform
-from dither_client.posterior.sentences import CANNOT_TELL, REFUSED_LOG_ODDS
+from dither_client.posterior.sentences import CANNOT_TELL, NOT_COMPARED, REFUSED_LOG_ODDS
 from dither_client.posterior.wire import NO_FAMILY
 from dither_estimator.checks.competing_families import Comparison, compare
 from dither_estimator.checks.family_fit import MOST, Description, FamilyFit, fit_family
 from dither_estimator.families import Family, Normal, families, find_family
 from dither_estimator.likelihood.counts import Counts, total_answers
-from dither_estimator.nonparametric.base import ShapedBase
+from dither_estimator.nonparametric.base import FittedBase
+from dither_estimator.nonparametric.deviations import BINS
 from dither_estimator.nonparametric.distribution import Distribution
 from dither_estimator.nonparametric.evidence import log_evidence
 from dither_estimator.nonparametric.fitting import fit_base
@@ -22,6 +23,7 @@ from dither_estimator.particles.evidence import Evidence
 
 __all__ = ["FamilyFits", "families_on", "fit_families", "refusal"]
 
+_NEARLY_EVERYBODY = 0.9
 _MIN_ANSWERS = 500
 """Fewer answers than this are not held against the one family that is named."""
 
@@ -35,12 +37,14 @@ class FamilyFits:
 
     none: float = math.nan
     fits: tuple[FamilyFit, ...] = ()
+    alike: bool = False
+    """Whether there are no fits because nearly everybody has one value, or one of two."""
 
     @property
     def comparison(self) -> Comparison:
         """All of them beside each other."""
         if not self.fits:
-            return Comparison((), CANNOT_TELL)
+            return Comparison((), NOT_COMPARED if self.alike else CANNOT_TELL)
         described = [each.description for each in self.fits]
         return compare(
             [(NO_FAMILY, "identity"), *((each.family, each.transform) for each in described)],
@@ -52,19 +56,23 @@ class FamilyFits:
 def fit_families(counts: Counts, distribution: Distribution) -> FamilyFits:
     """The fits given `counts`, of which `distribution` is the posterior without a family.
 
-    There are none while the answers only tell where the population lies, and where values are so alike that some
-    evidence is no log probability.
+    There are none while the answers only tell where the population lies, which may be that nearly everybody has one
+    value, where nearly everybody is at one of two bounds, and where values are so alike that some evidence is no log
+    probability.
     """
     base, support = distribution.base, distribution.support
-    if not isinstance(base, ShapedBase):
-        return FamilyFits()
     low, high = distribution.mean.quantile(MOST).values[0].tolist()
+    if not isinstance(base, FittedBase):
+        at_points = np.sort(distribution.mean.masses[0, BINS:])
+        return FamilyFits(alike=low == high or bool(at_points[-2:].sum() > _NEARLY_EVERYBODY))
+    if np.abs(support.coordinate(np.array([low, high]))).min() > support.farthest / 2:
+        return FamilyFits(alike=True)
     if not low < high:  # most people have one of the atoms
         low, high = support.value(base.quantile(MOST)).tolist()
     fits = tuple(fit_family(each, counts, low, high, support) for each in families_on(support))
     none = log_evidence(counts, base, support)
     if not all(-math.inf < each <= 0 for each in (none, *(fit.log_evidence for fit in fits))):
-        return FamilyFits()  # values so alike that floating point has no likelihood of them
+        return FamilyFits(alike=True)  # values so alike that floating point has no likelihood of them
     return FamilyFits(none, fits)
 
 

@@ -17,6 +17,7 @@ from dither_estimator.design.design import DesignError
 from dither_estimator.families import Family, find_family
 from dither_estimator.nonparametric.known import KnownPopulation
 from dither_estimator.nonparametric.prospect import Certificate, expect
+from dither_estimator.specification.contradictions import new_specification
 from dither_estimator.specification.fields import NONPARAMETRIC
 from dither_estimator.specification.specification import Specification
 
@@ -139,7 +140,7 @@ def specified(people: PeopleOptions, asked: Mapping[str, Any]) -> Specification:
 
     Raises `DesignError` and `SpecificationError`.
     """
-    return Specification.from_json({"family": NONPARAMETRIC.name, **asked, **people.support()})
+    return new_specification({"family": NONPARAMETRIC.name, **asked, **people.support()})
 
 
 def certify(people: PeopleOptions, theta: str | None, asked: Mapping[str, Any], respondents: int | None) -> Certificate:

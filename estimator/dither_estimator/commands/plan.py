@@ -20,6 +20,7 @@ from dither_estimator.design.goal import Goal
 from dither_estimator.planning.goal import cheapest_goal
 from dither_estimator.planning.precision import precise_names, precision_of_answers, precision_of_values
 from dither_estimator.planning.without_family import Wanted, foresee, foresee_precision, sds_of_values
+from dither_estimator.specification.contradictions import new_specification
 from dither_estimator.specification.fields import CATEGORICAL, NONPARAMETRIC
 from dither_estimator.specification.groups import Groups
 from dither_estimator.specification.specification import Specification
@@ -97,7 +98,7 @@ def plan(
     family_fields |= {"minimum": minimum, "maximum": maximum}
     if groups is not None:
         family_fields["groups"] = by_group.parse_groups(groups)
-    specs = [Specification.from_json({**asked, **family_fields}) for asked in choices]
+    specs = [new_specification({**asked, **family_fields}) for asked in choices]
     targets = None if sd is None else _parse_targets(sd, precise_names(specs[0]))
     if specs[0].groups is not None:
         _plan_groups(specs, specs[0].groups, theta, targets, respondents, as_json)

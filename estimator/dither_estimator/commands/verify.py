@@ -13,6 +13,7 @@ from dither_client.analyst import Analyst, specification_of
 from dither_client.commands._shared import CollectionId, Json, Token, Url, fail, print_json, working
 from dither_client.errors import InvalidQuery, OverCap
 from dither_client.mechanisms.price import Price
+from dither_client.posterior.names import answers_text
 from dither_client.posterior.posterior import Posterior
 from dither_client.protocol.messages import parse_terms
 from dither_client.tables.counts import CountTable
@@ -78,7 +79,7 @@ def verify(
     else:
         for check in checks:
             typer.echo(f"{check.name}: {check.found}")
-        typer.echo(f"{'Verified' if verified else 'NOT verified'} after {table.answers:,} answers.")
+        typer.echo(f"{'Verified' if verified else 'NOT verified'} after {answers_text(table.answers)}.")
     raise typer.Exit(0 if verified else 1)
 
 
@@ -107,7 +108,8 @@ def _questions_check(analyst: Analyst, collection: str, price: Price) -> _Check:
         except (InvalidQuery, OverCap) as error:
             return _Check("questions", False, f"one is not what the terms say: {error}.")
     different = len({each.query.id for each in asked})
-    return _Check("questions", True, f"all {different:,} cost and ask what the terms say.")
+    cost = "the only one costs and asks" if different == 1 else f"all {different:,} cost and ask"
+    return _Check("questions", True, f"{cost} what the terms say.")
 
 
 def _answers_check(analyst: Analyst, collection: str, terms: Mapping[str, Any]) -> _Check:
@@ -134,7 +136,8 @@ def _answers_check(analyst: Analyst, collection: str, terms: Mapping[str, Any]) 
             "answers", False, f"{missing:,} that are in the counts are not among the {total:,} that are kept."
         )
     dropped = f"; {missing:,} more were counted, and dropped when their time was over" if missing else ""
-    return _Check("answers", True, f"the {total:,} that are kept, each to its own ticket, are in the counts{dropped}.")
+    held = "the only one that is kept is" if total == 1 else f"the {total:,} that are kept, each to its own ticket, are"
+    return _Check("answers", True, f"{held} in the counts{dropped}.")
 
 
 def _counted(analyst: Analyst, collection: str) -> _Cells:

@@ -10,7 +10,7 @@ Source: Nocedal & Wright, Numerical Optimization (2006), algorithm 14.3.
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve
+from scipy.linalg.lapack import dpotrf, dpotrs
 
 from dither_estimator.families import FloatArray
 
@@ -26,18 +26,27 @@ class Factorised:
     """A symmetric, positive semidefinite system of equations (n, n), scaled to a unit diagonal and factorised."""
 
     scale: FloatArray
-    factor: tuple[FloatArray, bool]
+    factor: FloatArray
+    """As LAPACK has it: systems are small, and `scipy.linalg.cho_factor` takes several times as long."""
 
     @classmethod
     def of(cls, system: FloatArray) -> "Factorised":
-        """The factors of `system`, with a diagonal jitter, since systems become singular near the solution."""
+        """The factors of `system`, with a diagonal jitter, since systems become singular near the solution.
+
+        Raises `LinAlgError` or, for what is not finite, `ValueError`.
+        """
         diagonal = np.diag(system)
         scale = 1.0 / np.sqrt(np.where(diagonal > 0, diagonal, 1.0))
-        return cls(scale, cho_factor(system * np.outer(scale, scale) + _JITTER * np.eye(len(scale))))
+        jittered = system * np.outer(scale, scale) + _JITTER * np.eye(len(scale))
+        factor, failed = dpotrf(np.asarray_chkfinite(jittered), clean=False)
+        if failed:
+            raise np.linalg.LinAlgError("the system is not positive definite")
+        return cls(scale, factor)
 
     def solve(self, right: FloatArray) -> FloatArray:
-        """`x` (n,) with `system x = right`."""
-        return self.scale * cho_solve(self.factor, self.scale * right)
+        """`x` (n,) with `system x = right`. Raises `ValueError` for what is not finite."""
+        found, _ = dpotrs(self.factor, np.asarray_chkfinite(self.scale * right))
+        return np.asarray(self.scale * found)
 
 
 def longest_step(position: FloatArray, step: FloatArray, share: float) -> float:

@@ -60,6 +60,6 @@ def find_family(name: object) -> Family:
             df = 0.0
         if 0.5 <= df <= 1_000:
             return StudentTGiven(df)
-        raise ValueError("the degrees of freedom of student_t:DF must be 0.5 to 1000")
+        raise ValueError("the family student_t:DF must have from 0.5 to 1000 degrees of freedom: give student_t:4")
     hint = f"that distribution is the family {known}; " if (known := meant(name)) else ""
     raise ValueError(f"{hint}family must be one of {', '.join(families)}, or student_t:DF")

@@ -179,14 +179,14 @@ class Marginal:
         slope = np.empty(at.shape)
         slope[:, f:] = np.concatenate([forces.sum(axis=2), *(forces @ row for row in self.rates.z)]).T
         slope[:, f:] -= self.rates.precision * (beta - self.rates.mean)
-        for i, step in enumerate(_DIFFERENCE * np.eye(f)):
-            up, down = (root(free + sign * step, d) for sign in (1, -1))
-            change = product(up, np.swapaxes(up, 0, 1)) - product(down, np.swapaxes(down, 0, 1))
-            prior = log_prior(free + step, d) - log_prior(free - step, d)
-            slope[:, i] = ((pulled * change).sum(axis=(0, 1)) + prior) / (2 * _DIFFERENCE)
-        for i, step in enumerate(_DIFFERENCE * np.eye(d)):
-            up, down = (self.log_prior_ratio(beta[:, :d] + sign * step) for sign in (1, -1))
-            slope[:, f + i] += (up - down) / (2 * _DIFFERENCE)
+        moved = _beside(free)
+        lower = root(moved, d)
+        spreads = product(lower, np.swapaxes(lower, 0, 1)).reshape(d, d, 2, f, -1)
+        priors = log_prior(moved, d).reshape(2, f, -1)
+        change = (pulled[:, :, np.newaxis] * (spreads[:, :, 0] - spreads[:, :, 1])).sum(axis=(0, 1))
+        slope[:, :f] = ((change + (priors[0] - priors[1])) / (2 * _DIFFERENCE)).T
+        up, down = self.log_prior_ratio(_beside(beta[:, :d])).reshape(2, d, -1)
+        slope[:, f : f + d] += ((up - down) / (2 * _DIFFERENCE)).T
         return slope
 
     def _split(self, at: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -202,6 +202,12 @@ class Marginal:
     @property
     def _step(self) -> float:
         return _GRIDS.get(len(self.centre), _COARSEST)[1]
+
+
+def _beside(at: FloatArray) -> FloatArray:
+    """Each point (k, n) moved up along each axis in turn, then down; shape (2 n k, n)."""
+    steps = _DIFFERENCE * np.eye(at.shape[1])
+    return (at + np.concatenate([steps, -steps])[:, np.newaxis]).reshape(-1, at.shape[1])
 
 
 def _drawn(rng: np.random.Generator, masses: FloatArray) -> npt.NDArray[np.intp]:

@@ -9,6 +9,7 @@ intervals be too narrow (Chung, Rabe-Hesketh, Dorie, Gelman & Liu 2013, *A nonde
 for variance parameters in multilevel models*).
 """
 
+from functools import cache
 from itertools import combinations
 
 import numpy as np
@@ -65,6 +66,7 @@ def root(free: FloatArray, dimensions: int) -> FloatArray:
     return found * np.exp(free[:, :dimensions].T)[:, None]
 
 
+@cache
 def _pairs(dimensions: int) -> list[tuple[int, int]]:
     """Each pair of variables, the lower first, in the order of its partial correlation."""
     return sorted(combinations(range(dimensions), 2), key=lambda pair: (pair[1], pair[0]))

@@ -13,22 +13,22 @@ __all__ = ["apply", "apply_transposed", "cholesky", "lower_inverse", "product", 
 
 def product(a: FloatArray, b: FloatArray) -> FloatArray:
     """`A B`."""
-    return _filled([[_dot(row, b[:, k]) for k in range(b.shape[1])] for row in a])
+    return _summed([(a[:, i, None], b[i]) for i in range(a.shape[1])])
 
 
 def transposed_product(a: FloatArray, b: FloatArray) -> FloatArray:
     """`Aᵀ B`."""
-    return _filled([[_dot(a[:, i], b[:, k]) for k in range(b.shape[1])] for i in range(a.shape[1])])
+    return _summed([(row[:, None], other) for row, other in zip(a, b, strict=True)])
 
 
 def apply(a: FloatArray, x: FloatArray) -> FloatArray:
     """`A x`."""
-    return np.stack([_dot(row, x) for row in a])
+    return _summed([(a[:, i], x[i]) for i in range(a.shape[1])])
 
 
 def apply_transposed(a: FloatArray, x: FloatArray) -> FloatArray:
     """`Aᵀ x`."""
-    return np.stack([_dot(a[:, i], x) for i in range(a.shape[1])])
+    return _summed([*zip(a, x, strict=True)])
 
 
 def cholesky(a: FloatArray) -> FloatArray:
@@ -58,9 +58,10 @@ def _dot(a: FloatArray, b: FloatArray) -> FloatArray:
     return total
 
 
-def _filled(rows: list[list[FloatArray]]) -> FloatArray:
-    found = np.empty((len(rows), len(rows[0]), *rows[0][0].shape))
-    for i, row in enumerate(rows):
-        for k, element in enumerate(row):
-            found[i, k] = element
-    return found
+def _summed(pairs: list[tuple[FloatArray, FloatArray]]) -> FloatArray:
+    """The sum of the products of each pair, all elements of a matrix or vector at once."""
+    (first, second), *others = pairs
+    total: FloatArray = np.multiply(first, second, order="C")
+    for left, right in others:
+        total += left * right
+    return total

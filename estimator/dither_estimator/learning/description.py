@@ -201,6 +201,8 @@ def _shortened(x: FloatArray) -> FloatArray:
 
 
 def _integers(population: Population) -> FloatArray | None:
+    if population.yes_or_no:
+        return np.array([0.0, 1.0])
     low, high = population.mean_quantiles(ndtr(np.array([-_OUTERMOST, _OUTERMOST]))).tolist()
     if not np.isfinite([low, high]).all() or high >= 2.0**53:
         return None

@@ -14,7 +14,7 @@ from dither_client import Query
 from dither_estimator.design.goal import Goal
 from dither_estimator.families import FloatArray
 from dither_estimator.likelihood.counts import Counts
-from dither_estimator.nonparametric.base import ShapedBase
+from dither_estimator.nonparametric.base import FittedBase
 from dither_estimator.nonparametric.distribution import Distribution
 from dither_estimator.nonparametric.questions import Templates, whole_questions
 
@@ -47,7 +47,7 @@ def goal_questions(
     first = int(rng.integers(1 << 20))
     numbers = _numbers(distribution, goal)
     total = float(numbers.sum()) + math.sqrt(goal.distribution)
-    if not len(numbers) or not isinstance(distribution.base, ShapedBase):
+    if not len(numbers) or not isinstance(distribution.base, FittedBase):
         return whole_questions(distribution, templates, cells, size, counts, first)
     whole = _WHOLE_SHARE + (1 - _WHOLE_SHARE) * math.sqrt(goal.distribution) / total
     about_all = _rounded(rng, np.array([whole, 1 - whole]), size)[0]

@@ -13,7 +13,7 @@ from dither_estimator.learning.goal_questions import goal_questions
 from dither_estimator.learning.population import DistributionPopulation
 from dither_estimator.learning.recomputed_learner import SEED, RecomputedLearner
 from dither_estimator.likelihood.counts import Counts
-from dither_estimator.nonparametric.base import ShapedBase
+from dither_estimator.nonparametric.base import FittedBase
 from dither_estimator.nonparametric.cell_design import DISTINCT
 from dither_estimator.nonparametric.distribution import Distribution
 from dither_estimator.nonparametric.posterior import sketch_distribution
@@ -34,7 +34,7 @@ class NonparametricLearner(RecomputedLearner[DistributionPopulation]):
     _most_questions = DISTINCT
     _sketched: Distribution | None = None
     _near: FloatArray | None = None
-    """The location and the log scale of the last sketch, once they were found."""
+    """The parameters of the base of the last sketch, once it was found."""
 
     def _forget(self) -> None:
         super()._forget()
@@ -94,5 +94,5 @@ class NonparametricLearner(RecomputedLearner[DistributionPopulation]):
         if self._sketched is None:
             spec, rng = self.specification, np.random.default_rng(SEED)
             found = self._sketched = sketch_distribution(rng, counts, spec.support, spec.around, self._near)
-            self._near = found.base.parameters[:2] if isinstance(found.base, ShapedBase) else None
+            self._near = found.base.parameters if isinstance(found.base, FittedBase) else None
         return self._sketched

@@ -30,6 +30,10 @@ class Population(Protocol):
     def discrete(self) -> bool:
         """Whether values are integers."""
 
+    @property
+    def yes_or_no(self) -> bool:
+        """Whether values are 0 or 1, however few have one of them."""
+
     def cdf(self, x: FloatArray) -> Draws:
         """The share of the population at or below each of `x` (k,)."""
 
@@ -97,6 +101,10 @@ class FamilyPopulation:
     @property
     def discrete(self) -> bool:
         return self.family.discrete
+
+    @property
+    def yes_or_no(self) -> bool:
+        return self.family.values == "yes-no"
 
     def cdf(self, x: FloatArray) -> Draws:
         if self.transform == "log":
@@ -183,6 +191,10 @@ class DistributionPopulation:
 
     @property
     def discrete(self) -> bool:
+        return False
+
+    @property
+    def yes_or_no(self) -> bool:
         return False
 
     def cdf(self, x: FloatArray) -> Draws:

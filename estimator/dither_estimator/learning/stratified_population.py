@@ -41,6 +41,10 @@ class StratifiedPopulation:
     def discrete(self) -> bool:
         return self.parts[0].discrete
 
+    @property
+    def yes_or_no(self) -> bool:
+        return self.parts[0].yes_or_no
+
     def cdf(self, x: FloatArray) -> Draws:
         return self._mixed([part.cdf(x).values for part in self.parts])
 

@@ -43,9 +43,15 @@ def cell_moments(family: Family, theta: npt.ArrayLike, edges: FloatArray) -> tup
     n, k = edges.shape
     cdf = family.cdf(member, edges.ravel())[0].reshape(n, k)
     gradient = family.cdf_gradient(member, edges.ravel())[0].reshape(n, k, -1)
-    cells = np.diff(cdf, axis=1, prepend=0.0, append=1.0)
-    slopes = np.diff(gradient, axis=1, prepend=0.0, append=0.0)
-    return np.maximum(cells, 0.0), slopes
+    return np.maximum(_differences(cdf, 1.0), 0.0), _differences(gradient, 0.0)
+
+
+def _differences(values: FloatArray, last: float) -> FloatArray:
+    """Between neighbours along the second axis (n, k, …), with 0 before them and `last` after; shape (n, k + 1, …)."""
+    n, k, *others = values.shape
+    padded = np.empty((n, k + 2, *others))
+    padded[:, 0], padded[:, 1:-1], padded[:, -1] = 0.0, values, last
+    return padded[:, 1:] - padded[:, :-1]
 
 
 def answer_information(probabilities: FloatArray, gradients: FloatArray) -> FloatArray:

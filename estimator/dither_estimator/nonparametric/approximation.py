@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dither_estimator.families import FloatArray
-from dither_estimator.nonparametric.base import ShapedBase
+from dither_estimator.nonparametric.base import FittedBase
 from dither_estimator.nonparametric.deviations import LOG_PRIOR, Deviations, Nodes
 from dither_estimator.nonparametric.likelihood import Expansion, MassLikelihood
 from dither_estimator.nonparametric.support import Support
@@ -62,7 +62,7 @@ class Approximation:
 
 
 def approximate_around(
-    likelihood: MassLikelihood, base: ShapedBase, support: Support
+    likelihood: MassLikelihood, base: FittedBase, support: Support
 ) -> tuple[Deviations, Approximation, Expansion]:
     """The prior around a base, the approximations of the posterior, and the expansion that they rest on.
 

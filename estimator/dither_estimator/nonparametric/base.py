@@ -1,6 +1,6 @@
 """The base: a distribution with location, scale, skewness and two kinds of tails, fitted to the answers.
 
-The base's quantile function is `m + s B(z) / ((B(1) - B(-1)) / 2)` with `z = Φ⁻¹(u)` and
+The quantile function of a base of one part is `m + s B(z) / ((B(1) - B(-1)) / 2)` with `z = Φ⁻¹(u)` and
 `B(z) = (sinh((asinh z + k) e^-d) - sinh(k e^-d)) exp(h z²/2)`: the sinh-arcsinh distribution (Jones & Pewsey 2009) with
 the tails of Tukey's h distribution (Hoaglin 1985), which are those of a power law with exponent 1/h. It increases for
 all parameters, since the difference has the sign of z. Without h no base comes near the tails of a Student t with 2
@@ -16,6 +16,8 @@ the base changes.
 """
 
 import math
+from abc import ABC, abstractmethod
+from typing import Self
 
 import numpy as np
 from scipy.special import expit, ndtr, ndtri
@@ -23,12 +25,14 @@ from scipy.special import expit, ndtr, ndtri
 from dither_estimator.families import FloatArray
 from dither_estimator.nonparametric.support import LARGEST
 
-__all__ = ["BASE_PARAMETERS", "SHAPE_SD", "Base", "ShapedBase", "Z", "scale_of"]
+__all__ = ["BASE_PARAMETERS", "PLACE_SD", "SHAPE_SD", "Base", "FittedBase", "ShapedBase", "Z", "scale_of"]
 
 BASE_PARAMETERS = 5
 """The median m, log s, skewness k, lightness of the tails d, and t with `h = 0.2 log(1 + e^(2.5 t - 1.5))`."""
 SHAPE_SD = np.array([0.7, 0.35, 1.0])
 """The prior sd of k, d and t, each with mean 0."""
+PLACE_SD = 1.5
+"""The prior sd of the base's location, in units of its scale, and of its logarithm, around what was fitted: wide."""
 _TAIL = 0.2
 """The unit of h: that of a Student t with 2 degrees of freedom is about twice this."""
 _SOFTNESS, _HEAVIER = 2.5, 1.5
@@ -48,25 +52,80 @@ class Base:
         self.table = table
         """Increasing, shape (len(Z),)."""
 
+    @property
+    def nodes(self) -> tuple[FloatArray, FloatArray]:
+        """Increasing quantiles, and the normal quantiles at which they are, between which these are interpolated."""
+        return self.table, Z
+
     def cdf(self, y: FloatArray) -> FloatArray:
         """The distribution function at `y`, of any shape."""
-        return ndtr(np.interp(y, self.table, Z))
+        return ndtr(np.interp(y, *self.nodes))
+
+    def survival(self, y: FloatArray) -> FloatArray:
+        """The share above `y`, of any shape."""
+        return ndtr(-np.interp(y, *self.nodes))
 
     def quantile(self, u: FloatArray) -> FloatArray:
         """Quantiles at levels `u` strictly between 0 and 1, of any shape."""
-        return np.interp(ndtri(u), Z, self.table)
+        table, z = self.nodes
+        return np.interp(ndtri(u), z, table)
 
     def density(self, y: FloatArray) -> FloatArray:
         """The density at `y`, of any shape."""
-        widths = np.gradient(self.table, Z)
+        table, at = self.nodes
+        widths = np.gradient(table, at)
         slopes = np.where(widths > 0, 1 / np.maximum(widths, 1 / LARGEST), 0.0)
-        z = np.interp(y, self.table, Z)
-        density = np.exp(-0.5 * z**2) / math.sqrt(2 * math.pi) * np.interp(z, Z, slopes)
-        return np.where((y > self.table[0]) & (y < self.table[-1]), density, 0.0)
+        z = np.interp(y, table, at)
+        density = np.exp(-0.5 * z**2) / math.sqrt(2 * math.pi) * np.interp(z, at, slopes)
+        return np.where((y > table[0]) & (y < table[-1]), density, 0.0)
 
 
-class ShapedBase(Base):
+class FittedBase(Base, ABC):
+    """A base with parameters, of which the first two are a location and the logarithm of a scale."""
+
+    parameters: FloatArray
+    """Shape (p,)."""
+    scale: float
+    sds: FloatArray
+    """Prior sds of the parameters in their `units`, shape (p,): those of places are around the fit."""
+    wide: tuple[int, ...] = (0, 1)
+    """Which parameters are locations, and after each its log scale."""
+    steps: FloatArray
+    """How far each may move, in prior sds, for differences of second order; shape (p,)."""
+
+    @property
+    def units(self) -> FloatArray:
+        """What changes of the parameters are measured in, shape (p,): those of a location in its scale."""
+        return np.append(self.scale, np.ones(len(self.sds) - 1))
+
+    @property
+    def whitened(self) -> FloatArray:
+        """The parameters in prior sds from their prior means, shape (p,); 0 for locations and log scales."""
+        return np.append([0.0, 0.0], self.parameters[2:] / self.sds[2:])
+
+    @property
+    def log_prior(self) -> float:
+        """The log prior probability of so many parts, and that they lie as they do, beside one around the fit."""
+        return 0.0
+
+    def places(self) -> tuple[FloatArray, FloatArray]:
+        """How far the parts lie from where they are expected, in sds (k,), and its slopes (k, p) in `units`."""
+        return np.empty(0), np.empty((0, len(self.sds)))
+
+    @abstractmethod
+    def slopes(self, y: FloatArray) -> FloatArray:
+        """The derivatives of the distribution function at `y` by the parameters, in `units`, shape (p, …)."""
+
+    def moved(self, by: FloatArray) -> Self:
+        """The base with parameters that differ `by` (p,) in prior sds."""
+        return type(self)(self.parameters + self.units * self.sds * by)
+
+
+class ShapedBase(FittedBase):
     """The member with these `parameters` (5,), of `BASE_PARAMETERS`."""
+
+    sds = np.concatenate([[PLACE_SD, PLACE_SD], SHAPE_SD])
+    steps = np.array([0.1, 0.1, 0.25, 0.25, 0.4])
 
     def __init__(self, parameters: FloatArray) -> None:
         self.parameters = parameters
@@ -83,10 +142,7 @@ class ShapedBase(Base):
         return self._value(ndtri(u))
 
     def slopes(self, y: FloatArray) -> FloatArray:
-        """The derivatives of the distribution function at `y` by the parameters, shape (5, …).
-
-        That by the location is in units of the scale. With `Q(z) = y` they are `-φ(z) (∂Q/∂parameter) / (∂Q/∂z)`.
-        """
+        # With `Q(z) = y` they are `-φ(z) (∂Q/∂parameter) / (∂Q/∂z)`.
         z = np.interp(y, self.table, Z)
         bent, by_shape, by_z = self._bent_slopes(z)
         (low, high), by_shape_at_ends, _ = self._bent_slopes(np.array([-1.0, 1.0]))

@@ -132,12 +132,14 @@ class _Divisions:
         pairs = {question.n_cells: _coefficients(question, question.n_cells) for question in questions}
         scales, floors = np.array([pairs[number] for number in numbers for _ in range(number)]).reshape(-1, 2).T
         masses, moved = unknowns.mean.masses[0], unknowns.effects
-        # What lies below each edge, and below all and none: from one to the next within a question is a cell.
+        # What lies below each edge, and below all and none: from one to the next within a question is a cell. Parts of
+        # bins are subtracted, not sums of masses: rounding can leave these, and a chance at a large ε, below 0.
         below = unknowns.mean.parts_below(np.array([edge for question in questions for edge in question.edges]))
         ends = self._starts[1:] - np.arange(1, len(numbers) + 1)
-        upper = np.insert(below @ np.column_stack([masses, moved]), ends, np.append(1.0, moved.sum(axis=0)), axis=0)
-        cells = np.diff(upper, prepend=0.0, axis=0)
-        cells[self._starts[1:-1]] = upper[self._starts[1:-1]]
+        upper = np.insert(below, ends, 1.0, axis=0)
+        parts = np.diff(upper, prepend=0.0, axis=0)
+        parts[self._starts[1:-1]] = upper[self._starts[1:-1]]
+        cells = parts @ np.column_stack([masses, moved])
         chances = scales * cells[:, 0] + floors
         self._gradients = (scales / np.sqrt(chances))[:, np.newaxis] * cells[:, 1:]
 

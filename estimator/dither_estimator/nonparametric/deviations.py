@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dither_estimator.families import FloatArray
-from dither_estimator.nonparametric.base import BASE_PARAMETERS, SHAPE_SD, ShapedBase
+from dither_estimator.nonparametric.base import FittedBase
 from dither_estimator.nonparametric.support import ANYWHERE, Support
 
 __all__ = [
@@ -39,8 +39,6 @@ ATOM_SD = 2.0
 _LEAST = 1e-300
 """The bins may have no mass that a number can hold, beside the atoms'."""
 
-PLACE_SD = 1.5
-"""The prior sd of the base's location, in units of its scale, and of its logarithm, around what was fitted: wide."""
 _SIGMA_LEVELS = np.linspace(-2.0, 2.0, 9)
 _J0_LEVELS = np.linspace(-1.5, 1.5, 4)
 _STANDARD = np.array([(sigma, j0) for sigma in _SIGMA_LEVELS for j0 in _J0_LEVELS])
@@ -64,12 +62,6 @@ SCALES = _scales()
 """The sd of the cosines' coefficients at each node, shape (nodes, `COSINES`)."""
 _COSINES = np.sqrt(2) * np.cos(np.pi * np.outer((np.arange(BINS) + 0.5) / BINS, np.arange(1, COSINES + 1)))
 
-_PAIRS = np.triu_indices(BASE_PARAMETERS)
-_TIMES = np.where(_PAIRS[0] == _PAIRS[1], 0.5, 1.0)
-"""A product of two coefficients counts twice in a second-order expansion, with half its second derivative."""
-_IDENTITY = np.eye(BASE_PARAMETERS)
-_STEPS = np.array([0.1, 0.1, 0.25, 0.25, 0.4])
-"""Steps of differences, of the base's whitened coefficients."""
 _LEAST_MASS = 1e-12
 
 
@@ -80,19 +72,23 @@ class Deviations:
     A priori all are normal with mean 0, at a node with sd `scales[node]`.
     """
 
-    def __init__(self, base: ShapedBase, support: Support = ANYWHERE, order: int = 1) -> None:
+    def __init__(self, base: FittedBase, support: Support = ANYWHERE, order: int = 1) -> None:
+        self._of_base = len(base.sds)
+        self._pairs = np.triu_indices(self._of_base)
+        self._times = np.where(self._pairs[0] == self._pairs[1], 0.5, 1.0)
+        """A product of two coefficients counts twice in a second-order expansion, with half its second derivative."""
         self._linear = np.concatenate([_scores(base), _COSINES], axis=1)
         self._bends = _bends(base) if order == 2 else None
-        products = np.empty((BINS, 0)) if self._bends is None else self._bends[:, *_PAIRS]
+        products = np.empty((BINS, 0)) if self._bends is None else self._bends[:, *self._pairs]
         self._design = np.concatenate([self._linear, products], axis=1)
         """The effect of the bins' coefficients, and of products of those of the base, on the bins' log masses."""
         self.atoms = atoms = len(support.points)
         self._log_odds = support.log_odds
-        self.scales = np.concatenate([np.ones((len(SCALES), atoms + BASE_PARAMETERS)), SCALES], axis=1)
+        self.scales = np.concatenate([np.ones((len(SCALES), atoms + self._of_base)), SCALES], axis=1)
         """Shape (nodes, `size`)."""
         self.fitted = np.zeros(self.size)
         """The coefficients with which bins are equally likely: those of the base; shape (`size`,)."""
-        self.fitted[atoms + 2 : atoms + BASE_PARAMETERS] = base.parameters[2:] / SHAPE_SD
+        self.fitted[atoms : atoms + self._of_base] = base.whitened
 
     @property
     def size(self) -> int:
@@ -103,7 +99,7 @@ class Deviations:
         """The masses of bins and atoms, shape (n, `BINS` + atoms), for coefficients (n, `size`)."""
         apart = (coefficients - self.fitted)[..., self.atoms :]
         if self._bends is not None:
-            products = apart[..., _PAIRS[0]] * apart[..., _PAIRS[1]] * _TIMES
+            products = apart[..., self._pairs[0]] * apart[..., self._pairs[1]] * self._times
             apart = np.concatenate([apart, products], axis=-1)
         bins = softmax(apart @ self._design.T)
         if not self.atoms:
@@ -121,10 +117,10 @@ class Deviations:
         linear = len(self._linear.T)
         by_coefficient = by_feature[..., :linear]
         if self._bends is not None:
-            of_base = (coefficients - self.fitted)[..., self.atoms : self.atoms + BASE_PARAMETERS]
-            by_product = by_feature[..., linear:] * _TIMES
-            for one, other in (_PAIRS, _PAIRS[::-1]):
-                by_coefficient[..., :BASE_PARAMETERS] += (by_product * of_base[..., one]) @ _IDENTITY[other]
+            of_base = (coefficients - self.fitted)[..., self.atoms : self.atoms + self._of_base]
+            by_product, identity = by_feature[..., linear:] * self._times, np.eye(self._of_base)
+            for one, other in (self._pairs, self._pairs[::-1]):
+                by_coefficient[..., : self._of_base] += (by_product * of_base[..., one]) @ identity[other]
         if not self.atoms:
             return by_coefficient
         over_all = (masses * by_mass).sum(axis=-1, keepdims=True)
@@ -136,9 +132,9 @@ class Deviations:
         masses = self.masses(coefficients)
         bins, at_atoms = masses[:BINS], masses[BINS:]
         design = self._linear.copy()
-        of_base = slice(self.atoms, self.atoms + BASE_PARAMETERS)
+        of_base = slice(self.atoms, self.atoms + self._of_base)
         if self._bends is not None:
-            design[:, :BASE_PARAMETERS] += self._bends @ (coefficients - self.fitted)[of_base]
+            design[:, : self._of_base] += self._bends @ (coefficients - self.fitted)[of_base]
         found = np.zeros((len(masses), self.size))
         inside = bins @ design / max(bins.sum(), _LEAST)
         found[:BINS, self.atoms :] = bins[:, np.newaxis] * (design - inside)
@@ -148,27 +144,26 @@ class Deviations:
         return found
 
 
-def _scores(base: ShapedBase) -> FloatArray:
-    """The derivatives of the bins' log masses by the base's coefficients, shape (`BINS`, 5)."""
+def _scores(base: FittedBase) -> FloatArray:
+    """The derivatives of the bins' log masses by the base's coefficients, shape (`BINS`, p)."""
     slopes = base.slopes(base.quantile(np.arange(1, BINS) / BINS))
-    sds = np.concatenate([[PLACE_SD, PLACE_SD], SHAPE_SD])
-    return sds * BINS * np.diff(slopes, prepend=0.0, append=0.0).T
+    return base.sds * BINS * np.diff(slopes, prepend=0.0, append=0.0).T
 
 
-def _bends(base: ShapedBase) -> FloatArray:
-    """The second derivatives of masses, shape (`BINS`, 5, 5): differences over steps as wide as a posterior is."""
+def _bends(base: FittedBase) -> FloatArray:
+    """The second derivatives of masses, shape (`BINS`, p, p): differences over steps as wide as a posterior is."""
     edges = base.quantile(np.arange(1, BINS) / BINS)
-    units = np.concatenate([[PLACE_SD * base.scale, PLACE_SD], SHAPE_SD])
 
     def log_masses(steps: FloatArray) -> FloatArray:
-        below = ShapedBase(base.parameters + units * steps).cdf(edges)
+        below = base.moved(steps).cdf(edges)
         return np.log(np.maximum(np.diff(below, prepend=0.0, append=1.0), _LEAST_MASS))
 
-    steps, found = np.diag(_STEPS), np.empty((BINS, BASE_PARAMETERS, BASE_PARAMETERS))
-    for i, j in zip(*_PAIRS, strict=True):
+    size, widths = len(base.steps), base.steps
+    steps, found = np.diag(widths), np.empty((BINS, size, size))
+    for i, j in zip(*np.triu_indices(size), strict=True):
         both = log_masses(steps[i] + steps[j]) + log_masses(-steps[i] - steps[j])
         one = log_masses(steps[i] - steps[j]) + log_masses(steps[j] - steps[i])
-        found[:, i, j] = found[:, j, i] = (both - one) / (4 * _STEPS[i] * _STEPS[j])
+        found[:, i, j] = found[:, j, i] = (both - one) / (4 * widths[i] * widths[j])
     return found
 
 

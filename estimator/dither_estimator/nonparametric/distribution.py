@@ -14,6 +14,10 @@ __all__ = ["Distribution", "Draws"]
 _CUMULATIVE_MARGIN = 1e-12
 _TRIMMED = 1e-4
 """Means count the values beyond the base's quantiles at this level and its counterpart as these quantiles."""
+_MIDDLE = np.array([0.16, 0.84])
+"""The levels of a middle that is two sds wide in a normal distribution."""
+_JUDGED, _MOST_MOVED = np.array([0.05, 0.5, 0.95]), np.array([1.0, 0.5, 1.0])
+"""How far the outermost people may move these quantiles of a mean, in sds."""
 _POINTS_PER_BIN = 16
 
 
@@ -66,14 +70,15 @@ class Distribution:
 
         Tails can be so heavy that the mean is infinite, and answers say nothing about the outermost few. So values
         beyond the base's quantiles at the levels 0.0001 and 0.9999 count as these quantiles, and there is no mean if
-        ten times as many at either end would move it by more than half of its posterior sd, or if more likely than not
-        all but a thousandth of the people lie on one side of it.
+        ten times as many at either end would move its posterior median by more than half of the posterior sd, or the
+        ends of its 90% interval by more than that sd, or if more likely than not all but a thousandth of the people
+        lie on one side of it. The sd is that of a normal distribution with as wide a middle: a few draws may be huge.
         """
         found = self._trimmed_mean(_TRIMMED, _TRIMMED)
         ends = [self._trimmed_mean(10 * _TRIMMED, _TRIMMED), self._trimmed_mean(_TRIMMED, 10 * _TRIMMED)]
-        unit = max(float(np.abs(found.values).max()), np.finfo(float).tiny)  # so that no square overflows
-        least = 0.5 * float((found.values / unit).std())
-        if any(abs(found.mean / unit - end.mean / unit) > least for end in ends):
+        low, high = np.quantile(found.values, _MIDDLE)
+        moved = [np.abs(np.quantile(found.values, _JUDGED) - np.quantile(end.values, _JUDGED)) for end in ends]
+        if np.any(np.array(moved) > (high - low) / 2 * _MOST_MOVED):
             return None
         low, high = self.quantile(np.array([10 * _TRIMMED, 1 - 10 * _TRIMMED])).values.T
         return found if np.mean((low <= found.values) & (found.values <= high)) >= 0.5 else None

@@ -10,7 +10,7 @@ import numpy as np
 from dither_estimator.families import FloatArray
 from dither_estimator.likelihood.counts import Counts
 from dither_estimator.nonparametric.approximation import climb
-from dither_estimator.nonparametric.base import ShapedBase
+from dither_estimator.nonparametric.base import FittedBase
 from dither_estimator.nonparametric.deviations import BINS, LOG_PRIOR, Deviations
 from dither_estimator.nonparametric.likelihood import MassLikelihood
 from dither_estimator.nonparametric.support import Support
@@ -18,7 +18,7 @@ from dither_estimator.nonparametric.support import Support
 __all__ = ["log_evidence"]
 
 
-def log_evidence(counts: Counts, base: ShapedBase, support: Support) -> float:
+def log_evidence(counts: Counts, base: FittedBase, support: Support) -> float:
     """The log evidence in nats, around a base that was fitted to these counts."""
     likelihood = MassLikelihood.of(counts, base, BINS, support)
     deviations = Deviations(base, support)
@@ -35,7 +35,8 @@ def log_evidence(counts: Counts, base: ShapedBase, support: Support) -> float:
     precisions[:, place, place] += known - np.eye(2)
     steps = np.linalg.solve(precisions, slopes[..., np.newaxis])[..., 0]
     volumes = 0.5 * float(np.linalg.slogdet(known)[1]) - 0.5 * np.linalg.slogdet(precisions)[1]
-    return float(np.logaddexp.reduce(heights + 0.5 * (slopes * steps).sum(axis=1) + volumes + LOG_PRIOR))
+    of_nodes = heights + 0.5 * (slopes * steps).sum(axis=1) + volumes + LOG_PRIOR
+    return base.log_prior + float(np.logaddexp.reduce(of_nodes))
 
 
 def _modes(likelihood: MassLikelihood, deviations: Deviations) -> tuple[FloatArray, FloatArray]:

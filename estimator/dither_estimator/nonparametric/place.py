@@ -18,8 +18,9 @@ from dither_estimator.families import FloatArray
 from dither_estimator.likelihood.counts import Counts
 from dither_estimator.nonparametric.base import Base, Z
 from dither_estimator.nonparametric.chains import evolved
-from dither_estimator.nonparametric.deviations import ATOM_SD, softmax
+from dither_estimator.nonparametric.deviations import ATOM_SD
 from dither_estimator.nonparametric.observations import Observations
+from dither_estimator.nonparametric.point_answers import PointAnswers, by_log_ratio, with_logits
 from dither_estimator.nonparametric.sampler import resampled
 from dither_estimator.nonparametric.support import LARGEST, Support
 
@@ -47,12 +48,8 @@ _NEAR = 0.1
 _ROW, _MAX_ROWS = 3.0, 16
 """The height in log scale of further rows of small tiles, and how many there are at most."""
 _OUTER = np.array([3.0, 5.0, 10.0, 25.0, 60.0, 150.0, 690.0])
-_EXPECTATION_STEPS = 400
-"""With answers at a small ε each step of expectation maximisation goes a short part of the way."""
-_SHARE_TOLERANCE = 1e-5
-"""The search for shares ends when none moves by more than this."""
-_TELL_OF_BOUNDS = 400.0
-"""Answers that know less do not tell of bounds that are no atoms: there hardly anybody is expected."""
+_TELL_OF_BOUNDS = 60.0
+"""Answers that know less than this do not tell of bounds that are no atoms: there hardly anybody is expected."""
 _CHAINS, _CANDIDATES, _SWEEPS, _KEPT = 200, 4, 15, 5
 """Chains of what is drawn together, candidates for the first of each, sweeps, and after how many draws are kept."""
 _WIDER = 1.7
@@ -71,6 +68,8 @@ class _Prior:
     spread: float
     log_scale: float
     log_scale_spread: float
+    farthest: float = math.inf
+    """No location is farther from 0, and no scale more than a third of this."""
 
     @classmethod
     def of(cls, support: Support, around: tuple[float, float] | None) -> "_Prior":
@@ -80,14 +79,14 @@ class _Prior:
             margin = 0.01 * (high - low)  # a bound itself has no coordinate
             ends = support.coordinate(np.array([low + margin, high - margin]))
             half = float(ends[1] - ends[0]) / 2
-            return cls(float(ends[0]) + half, half / 2, 1.0, float(np.log(half / 2)), 1.0)
+            return cls(float(ends[0]) + half, half / 2, 1.0, float(np.log(half / 2)), 1.0, support.farthest)
         if support.minimum is None and support.maximum is None:
             return cls(0.0, 1.0, 5.0, 1.0, 4.0)
         if support.maximum is None:
             return cls(3.0, 1.0, 1.5, -0.5, 1.2)
         if support.minimum is None:
             return cls(-3.0, 1.0, 1.5, -0.5, 1.2)
-        return cls(0.0, 1.0, 1.0, -0.3, 1.2)
+        return cls(0.0, 1.0, 1.0, -0.3, 1.2, support.farthest)
 
     def locations(self, places: FloatArray) -> FloatArray:
         with np.errstate(over="ignore"):
@@ -152,7 +151,7 @@ class Place:
         drawn = self._together(rng, size) if together else self._given(rng, size)[0]
         below = _t_cdf(base.quantile(np.arange(1, bins) / bins), self.prior.locations(drawn[:, 0]), np.exp(drawn[:, 1]))
         masses = np.diff(below, prepend=0.0, append=1.0, axis=1)
-        shares = _with_logits(drawn[:, 2:])
+        shares = with_logits(drawn[:, 2:])
         return np.concatenate([masses * shares[:, -1:], shares[:, :-1]], axis=1)
 
     def _given(self, rng: np.random.Generator, size: int, spread: float = 1.0) -> tuple[FloatArray, FloatArray]:
@@ -183,7 +182,7 @@ class Place:
 
     def _log_posterior(self, drawn: FloatArray) -> FloatArray:
         """The log posterior density of place, log scale and the points' logits, shape (n,)."""
-        shares = _with_logits(drawn[:, 2:])
+        shares = with_logits(drawn[:, 2:])
         found = self.prior.log_density(drawn)
         found = found - 0.5 * np.square((drawn[:, 2:] - self.support.log_odds) / ATOM_SD).sum(axis=1)
         locations, scales = self.prior.locations(drawn[:, 0]), np.exp(drawn[:, 1].clip(-_LARGEST_LOG, _LARGEST_LOG))
@@ -195,16 +194,36 @@ class Place:
 def find_place(counts: Counts, support: Support, around: tuple[float, float] | None = None) -> Place:
     """The posterior given `counts`, which may be empty. `around` has most values, as far as one knows."""
     observations, prior = Observations.of(counts, support), _Prior.of(support, around)
-    shares = expected = _with_logits(support.log_odds)
+    expected = with_logits(support.log_odds)
     known = sum(known_by(counts).values())
-    precision = known * _by_log_ratio(shares)[:-1]
-    for _ in range(2 if known > 0 and (support.atoms or known >= _TELL_OF_BOUNDS) else 0):
-        tiles, weights = _tiles(prior, observations, shares, _ROUGH_ROUNDS)
-        answers = _PointAnswers.of(prior, observations, tiles, weights)
-        shares = answers.shares(shares, expected)
-        precision = answers.information(shares)
+    shares, precision = expected, known * by_log_ratio(expected)[:-1]
+    if known > 0 and len(expected) > 1 and (support.atoms or known >= _TELL_OF_BOUNDS):
+        starts = [expected]
+        if len(support.points) > len(support.atoms):  # hardly anybody is expected at a bound, and many may be
+            anywhere = _point_answers(prior, observations, *_tiles(prior, (), expected, 0))
+            starts.append(anywhere.shares(expected, expected))
+        found = [_shares_and_place(prior, observations, start, expected) for start in starts]
+        _, shares, precision = max(found, key=lambda each: each[0])
     tiles, weights = _tiles(prior, observations, shares, _MAX_ROUNDS)
     return Place(prior, tiles, weights, shares, precision + np.eye(len(precision)) / ATOM_SD**2, support, observations)
+
+
+def _shares_and_place(
+    prior: _Prior, observations: Sequence[Observations], shares: FloatArray, expected: FloatArray
+) -> tuple[float, FloatArray, FloatArray]:
+    """The points' shares that fit best beside the place, found by turns from `shares` on, and their information.
+
+    First comes their log posterior density: where many people are at a point, or all are close to it, there are two
+    such fits.
+    """
+    for _ in range(2):
+        tiles, weights = _tiles(prior, observations, shares, _ROUGH_ROUNDS)
+        answers = _point_answers(prior, observations, tiles, weights)
+        shares = answers.shares(shares, expected)
+    heights = _log_posterior(prior, observations, shares, tiles)
+    apart = np.log(shares[:-1] / shares[-1]) - np.log(expected[:-1] / expected[-1])
+    height = float(np.logaddexp.reduce(heights)) - 0.5 * float(np.square(apart / ATOM_SD).sum())
+    return height, shares, answers.information(shares)
 
 
 def known_by(counts: Counts) -> dict[Query, float]:
@@ -243,6 +262,9 @@ def _first_tiles(prior: _Prior, observations: Sequence[Observations]) -> FloatAr
     places = np.unique(np.concatenate([asked, (prior.spread * steps).clip(-700, 700)]))
     log_scales = (prior.log_scale + prior.log_scale_spread * steps[::3]).clip(-690, 690)
     log_scales = np.unique(np.concatenate([log_scales, _tiny_scales(prior, asked)]))
+    nearest, farthest = prior.places(np.array([-prior.farthest, prior.farthest]))
+    places = np.unique(places.clip(nearest, farthest))
+    log_scales = np.unique(log_scales.clip(max=math.log(prior.farthest / 3)))
     centre = np.array([(places[1:] + places[:-1]) / 2, np.diff(places) / 2])
     other = np.array([(log_scales[1:] + log_scales[:-1]) / 2, np.diff(log_scales) / 2])
     grid = [np.broadcast_to(axis, (len(other[0]), len(centre[0]))) for axis in centre]
@@ -305,55 +327,12 @@ def _log_likelihood(part: Observations, shares: FloatArray, locations: FloatArra
     return found
 
 
-@dataclass(frozen=True)
-class _PointAnswers:
-    """What answers tell of the shares of the points and of all else, if all else is the mean of some tiles."""
-
-    chances: FloatArray
-    """The chance of each observed kind of answer for people at each point, and for all else; shape (kinds, shares)."""
-    counts: FloatArray
-    """How often each came, shape (kinds,)."""
-
-    @classmethod
-    def of(
-        cls, prior: _Prior, observations: Sequence[Observations], tiles: FloatArray, weights: FloatArray
-    ) -> "_PointAnswers":
-        rows = []
-        for part in observations:
-            cdf = weights @ _t_cdf(part.edges.ravel(), prior.locations(tiles[:, 0]), np.exp(tiles[:, 1]))
-            below = np.concatenate([part.points_below, cdf.reshape(*part.edges.shape, 1)], axis=2)
-            found = np.tensordot(part.channel.steps.T, below, axes=1)
-            rows.append((found + part.channel.matrix[-1][:, np.newaxis, np.newaxis]).reshape(-1, below.shape[2]))
-        return cls(np.concatenate(rows).clip(_LEAST), np.concatenate([part.answers.ravel() for part in observations]))
-
-    def shares(self, first: FloatArray, expected: FloatArray) -> FloatArray:
-        """The shares that fit best, from `first` on (expectation maximisation), if there was one person more.
-
-        That person was at each point, or elsewhere, as is `expected` (points + 1,). Without it, points of which the
-        answers tell little, or all else, would have nobody, and what is known of them lies around that.
-        """
-        shares = first
-        for _ in range(_EXPECTATION_STEPS):
-            moved = shares * (self.counts / (self.chances @ shares) @ self.chances) + expected
-            before, shares = shares, moved / moved.sum()
-            if np.abs(shares - before).max() < _SHARE_TOLERANCE:
-                break
-        return shares
-
-    def information(self, shares: FloatArray) -> FloatArray:
-        """The information about the logarithms of the points' shares relative to all else, shape (points, points)."""
-        moved = self.chances @ _by_log_ratio(shares) / (self.chances @ shares)[:, np.newaxis]
-        return np.asarray((moved.T * self.counts) @ moved)
-
-
-def _with_logits(logits: FloatArray) -> FloatArray:
-    """The shares whose logarithms relative to the last are these, along the last axis."""
-    return softmax(np.concatenate([logits, np.zeros((*logits.shape[:-1], 1))], axis=-1))
-
-
-def _by_log_ratio(shares: FloatArray) -> FloatArray:
-    """The derivatives of shares by the logarithms of the points' shares relative to the last one."""
-    return np.asarray(np.diag(shares) - np.outer(shares, shares))[:, :-1]
+def _point_answers(
+    prior: _Prior, observations: Sequence[Observations], tiles: FloatArray, weights: FloatArray
+) -> PointAnswers:
+    """What the observations tell of shares if all else is the mean of some tiles."""
+    locations, scales = prior.locations(tiles[:, 0]), np.exp(tiles[:, 1])
+    return PointAnswers.of(observations, lambda edges: weights @ _t_cdf(edges, locations, scales))
 
 
 def _t_cdf(y: FloatArray, locations: FloatArray, scales: FloatArray) -> FloatArray:

@@ -6,7 +6,7 @@ from dither_client import Query
 from dither_estimator.families import FloatArray
 from dither_estimator.likelihood.counts import Counts
 from dither_estimator.nonparametric.approximation import approximate_around
-from dither_estimator.nonparametric.base import ShapedBase
+from dither_estimator.nonparametric.base import FittedBase
 from dither_estimator.nonparametric.deviations import BINS
 from dither_estimator.nonparametric.distribution import Distribution
 from dither_estimator.nonparametric.fitting import fit_base
@@ -42,7 +42,7 @@ def estimate_distribution(
     Raises `ValueError` if a query has a transform.
     """
     found = _find(counts, support, around)
-    if isinstance(found, ShapedBase):
+    if isinstance(found, FittedBase):
         return estimate_around(rng, counts, found, support, size)
     base = found.base()
     return Distribution(support, base, found.masses(rng, base, BINS, size))
@@ -53,7 +53,7 @@ def estimate_mean(
 ) -> Distribution:
     """Nearly the posterior mean, as a single draw: by normal approximations alone, which is faster than draws."""
     found = _find(counts, support, around)
-    if isinstance(found, ShapedBase):
+    if isinstance(found, FittedBase):
         likelihood = MassLikelihood.of(counts, found, BINS, support)
         deviations, normal, _ = approximate_around(likelihood, found, support)
         modes = deviations.masses(normal.means * deviations.scales)
@@ -70,8 +70,8 @@ def sketch_distribution(
 ) -> Distribution:
     """What questions need to know of the posterior, in a fraction of the time: some draws that are nearly from it.
 
-    As long as the place is sought it is the mean alone, as a single draw. `near` are the location and the log scale
-    (2,) of the base that fewer answers had: the place is sought again only if too little is known around it. So two
+    As long as the place is sought it is the mean alone, as a single draw. `near` are the parameters
+    of the base that fewer answers had: the place is sought again only if too little is known around it. So two
     sketches of the same counts may differ, which posteriors do not.
     """
     found = _find(counts, support, around, near)
@@ -90,7 +90,7 @@ def _middle(place: Place, support: Support) -> Distribution:
 
 def _find(
     counts: Counts, support: Support, around: tuple[float, float] | None, near: FloatArray | None = None
-) -> ShapedBase | Place:
+) -> FittedBase | Place:
     """The base; as long as the answers do not tell where it lies, what they tell about its place."""
     known = known_by(counts)
     if near is not None or sum(known.values()) >= _ENOUGH:
@@ -101,14 +101,14 @@ def _find(
     return fit_base(counts, support, place.middle) if place.found else place
 
 
-def _known_within(base: ShapedBase, known: dict[Query, float], support: Support, low: float, high: float) -> float:
+def _known_within(base: FittedBase, known: dict[Query, float], support: Support, low: float, high: float) -> float:
     """How much is known by the answers to queries with a cut between these quantiles of the base."""
     first, last = support.value(base.quantile(np.array([low, high])))
     return sum(number for query, number in known.items() if any(first <= cut <= last for cut in query.edges))
 
 
 def estimate_around(
-    rng: np.random.Generator, counts: Counts, base: ShapedBase, support: Support, size: int = 1_000
+    rng: np.random.Generator, counts: Counts, base: FittedBase, support: Support, size: int = 1_000
 ) -> Distribution:
     """The posterior around a base that is given."""
     likelihood = MassLikelihood.of(counts, base, BINS, support)

@@ -36,7 +36,7 @@ from dither_estimator.nonparametric.fitting import fit_base
 from dither_estimator.nonparametric.known import KnownPopulation
 from dither_estimator.nonparametric.likelihood import MassLikelihood
 from dither_estimator.nonparametric.posterior import estimate_mean
-from dither_estimator.nonparametric.questions import Templates, quantile_questions
+from dither_estimator.nonparametric.questions import Templates, looking_farther, quantile_questions
 from dither_estimator.nonparametric.unknowns import Unknowns
 
 __all__ = ["Certificate", "Prospect", "expect"]
@@ -113,7 +113,8 @@ class Prospect:
         """Approximately what a collection asks, all in all; `cells` as for `quantile_questions`."""
         if not templates.cells.merges:
             return quantile_questions(self.distribution, templates, cells)
-        return cell_questions(self.unknowns, templates.cells, cells, self.respondents)
+        found = cell_questions(self.unknowns, templates.cells, cells, self.respondents)
+        return looking_farther(found, self.distribution)
 
     def criterion(self, queries: Sequence[Query]) -> float:
         """`n ∫ Var F(x) dF(x)` if these queries are asked equally often."""

@@ -5,6 +5,7 @@ and by other mechanisms, cells lie between posterior quantiles.
 """
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import chain, cycle, islice
@@ -15,7 +16,7 @@ from dither_client import IntervalQuery, Query
 from dither_estimator.families import FloatArray
 from dither_estimator.likelihood.counts import Counts, total_answers
 from dither_estimator.mechanisms.lattice import on_interval
-from dither_estimator.nonparametric.base import ShapedBase
+from dither_estimator.nonparametric.base import FittedBase
 from dither_estimator.nonparametric.cell_design import DISTINCT, cell_questions, cells_at
 from dither_estimator.nonparametric.deviations import BINS
 from dither_estimator.nonparametric.distribution import Distribution
@@ -23,7 +24,7 @@ from dither_estimator.nonparametric.place import known_by
 from dither_estimator.nonparametric.support import Support
 from dither_estimator.nonparametric.unknowns import Unknowns
 
-__all__ = ["Templates", "quantile_questions", "whole_questions"]
+__all__ = ["Templates", "looking_farther", "quantile_questions", "whole_questions"]
 
 _HORIZON = 3.0
 """Questions are planned for this many times the answers that there are."""
@@ -35,6 +36,17 @@ With less, two groups may look like one, and what then seems best would hardly t
 
 _SHIFTS = 8
 """The most cells between quantiles that take turns once the place is found: they cut the population finely enough."""
+_LOOKING, _OUTSIDE = 8, 0.01
+"""Every so many questions about cells have an outermost cut beyond which so few people are believed to be at most.
+
+Where hardly anybody is believed to be, no question tells much; but then nobody would find those who are there.
+"""
+_AT_BOUNDS, _RARELY, _FEW = 4, 4, 0.02
+"""One of so many questions between quantiles has a cut that tells people at a bound from all others; where at most this
+share of all are believed to be at the bound, one of so many of these.
+
+No other question does: as far as it can tell, many at a bound are many just beside it.
+"""
 _MARGIN = 1e-12
 _MIN_ROUNDINGS = 4
 """The least distance between two levels of an interval, in distances between neighbouring numbers."""
@@ -63,7 +75,7 @@ def whole_questions(
     They come in the order in which to ask them. `cells` and `first` as for `quantile_questions`.
     """
     template = templates.cells
-    if not isinstance(distribution.base, ShapedBase):
+    if not isinstance(distribution.base, FittedBase):
         return quantile_questions(distribution, templates, cells, size, first)
     if not template.merges or sum(known_by(counts).values()) < _MIN_KNOWN:
         return list(islice(cycle(quantile_questions(distribution, templates, cells, min(size, _SHIFTS), first)), size))
@@ -71,7 +83,20 @@ def whole_questions(
     asked = [query for query in counts if query.merges and query.epsilon == template.epsilon]
     asked = [query for query in asked if cells is None or query.n_cells == cells]
     found = cell_questions(unknowns, template, cells, planned, min(size, DISTINCT), asked)
-    return list(islice(cycle(found), size))
+    return list(islice(cycle(looking_farther(found, unknowns.mean)), size))
+
+
+def looking_farther(queries: Sequence[Query], mean: Distribution) -> list[Query]:
+    """The queries about cells, of which some look where hardly anybody is believed to be, above and below in turn."""
+    low, high = _values_at(mean, np.array([_OUTSIDE, 1 - _OUTSIDE])).tolist()
+    found = list(queries)
+    for turn in range(_LOOKING - 1, len(found), _LOOKING):
+        edges = found[turn].edges
+        if len(edges) > 1:
+            above = turn // _LOOKING % 2 == 0
+            cuts = (*edges[:-1], max(high, edges[-1])) if above else (min(low, edges[0]), *edges[1:])
+            found[turn] = found[turn].with_edges(cuts, "identity")
+    return found
 
 
 def quantile_questions(
@@ -81,12 +106,12 @@ def quantile_questions(
 
     Where a template has cells of its own choice, query t is cut at the posterior mean's quantiles at the levels
     `(i + (t + ½) / shifts) / m`, i below m, so that all queries together cut the population into equal parts, and
-    around one of the atoms in turn, from number `first` on. There are `cells`, by default what is best at this ε.
-    Queries on an interval are about half of the population; around an atom they are about a threshold.
+    around one of the atoms in turn, from number `first` on, or at a bound. There are `cells`, by default what is best
+    at this ε. Queries on an interval are about half of the population; around an atom they are about a threshold.
     """
     mean, template = distribution.mean, templates.cells
     if on_interval(template):
-        found = isinstance(mean.base, ShapedBase)
+        found = isinstance(mean.base, FittedBase)
         return (
             _intervals(mean, template, templates.threshold, shifts, first)
             if found
@@ -108,16 +133,31 @@ def _usual_cells(support: Support, epsilon: Fraction) -> int:
 
 
 def _cuts(mean: Distribution, edges: int, offset: float, turn: int) -> tuple[float, ...]:
-    """This many strictly increasing cuts inside the support, at quantiles and around an atom."""
+    """This many strictly increasing cuts inside the support, at quantiles and around an atom or a bound."""
     support = mean.support
     special: tuple[float, ...] = ()
-    if support.atoms:
+    number, rest = divmod(turn, _AT_BOUNDS)
+    bound = None if rest else _bound_in_turn(mean, number)
+    if bound is not None:
+        special = support.around(bound)
+    elif support.atoms:
         special = support.around(support.atoms[turn % len(support.atoms)])
     if len(special) >= edges:
         special = special[-edges:] if turn % 2 else special[:edges]
-    number = edges - len(special)
-    levels = (np.arange(number) + offset) / max(number, 1)
+    others = edges - len(special)
+    levels = (np.arange(others) + offset) / max(others, 1)
     return _increasing(_values_at(mean, levels).tolist(), special, support)
+
+
+def _bound_in_turn(mean: Distribution, turn: int) -> float | None:
+    """A bound that is no atom, by turns; None if there is none, or few are believed to be at it and it may wait."""
+    support = mean.support
+    bounds = [number for number, point in enumerate(support.points) if point not in support.atoms]
+    if not bounds:
+        return None
+    number = bounds[turn % len(bounds)]
+    asked = turn // len(bounds) % _RARELY == 0 or mean.masses[0, BINS + number] > _FEW
+    return support.points[number] if asked else None
 
 
 def _values_at(mean: Distribution, levels: FloatArray) -> FloatArray:
@@ -140,16 +180,16 @@ def _increasing(cuts: list[float], fixed: tuple[float, ...], support: Support) -
 
 
 def _thresholds(mean: Distribution, question: Query, shifts: int, first: int) -> list[Query]:
-    """Questions with one cut each, at quantiles and around atoms."""
-    around = _around_atoms(mean.support, shifts, first)
+    """Questions with one cut each, at quantiles and around atoms and bounds."""
+    around = _around_points(mean, shifts, first)
     number = shifts - len(around)
     cuts = _values_at(mean, (np.arange(number) + 0.5) / number).tolist()
     return [question.with_edges((cut,), "identity") for cut in (*around, *cuts)]
 
 
 def _intervals(mean: Distribution, template: IntervalQuery, threshold: Query, shifts: int, first: int) -> list[Query]:
-    """Intervals of half of the population, and thresholds around atoms."""
-    around = _around_atoms(mean.support, shifts, first)
+    """Intervals of half of the population, and thresholds around atoms and bounds."""
+    around = _around_points(mean, shifts, first)
     number = shifts - len(around)
     offsets = (np.arange(number) + 0.5) / number / 2
     lows, highs = _values_at(mean, offsets), _values_at(mean, offsets + 0.5)
@@ -162,7 +202,9 @@ def _intervals(mean: Distribution, template: IntervalQuery, threshold: Query, sh
     ]
 
 
-def _around_atoms(support: Support, shifts: int, first: int) -> list[float]:
-    """The cuts around the atoms, from number `first` on, as far as there is room for them among all."""
-    cuts = list(chain.from_iterable(support.around(atom) for atom in support.atoms))
+def _around_points(mean: Distribution, shifts: int, first: int) -> list[float]:
+    """The cuts around atoms and bounds, from number `first` on, as far as there is room for them among all."""
+    support, bound = mean.support, _bound_in_turn(mean, first)
+    points = [*support.atoms, *([] if bound is None else [bound])]
+    cuts = list(chain.from_iterable(support.around(point) for point in points))
     return [cuts[(first + turn) % len(cuts)] for turn in range(min(len(cuts), shifts * 3 // 4))]

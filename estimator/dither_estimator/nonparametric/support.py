@@ -18,7 +18,9 @@ __all__ = ["ANYWHERE", "LARGEST", "Support"]
 
 LARGEST = 1e300
 """Values and coordinates beyond this count as this, so that differences of two are finite."""
-_AT_BOUND = -5.0
+_AT_BOUND = -3.0
+_FARTHEST = 36.0
+"""From this coordinate on a value below the larger of two bounds is, in floating point, that bound."""
 _SMALLEST = float(np.finfo(float).smallest_subnormal)
 
 
@@ -56,6 +58,11 @@ class Support:
         """
         bounds = (bound for bound in (self.minimum, self.maximum) if bound is not None)
         return tuple(sorted({*self.atoms, *bounds}))
+
+    @cached_property
+    def farthest(self) -> float:
+        """No value that can be told from a bound has a larger coordinate, up to its sign; infinite but between two."""
+        return math.inf if self.minimum is None or self.maximum is None else _FARTHEST
 
     @cached_property
     def log_odds(self) -> FloatArray:

@@ -100,11 +100,12 @@ def read_family(name: Any) -> Family:
     try:
         return find_family(name)
     except ValueError as error:
-        raise SpecificationError(f"{error}, or {NONPARAMETRIC.name} or {CATEGORICAL.name}") from None
+        others = "" if str(name).startswith("student_t:") else f", or {NONPARAMETRIC.name} or {CATEGORICAL.name}"
+        raise SpecificationError(f"{error}{others}") from None
 
 
 def read_support(data: Mapping[str, Any]) -> Support:
-    """Where the values of a distribution without a family lie, and the atoms among them; above 0 with `log`."""
+    """Where the values of a distribution without a family lie, and the atoms among them; from 0 on with `log`."""
     transform = read_choice("transform", given(data, "transform", "identity"), NONPARAMETRIC.transforms)
     atoms = () if data.get("atoms") is None else data["atoms"]
     if not isinstance(atoms, list | tuple) or len(atoms) > MAX_ATOMS:

@@ -12,7 +12,7 @@ from dither_server.answers.writer import Writer
 from dither_server.clock import Clock, milliseconds
 from dither_server.collections.collection import Collection, State
 from dither_server.collections.rows import Standing, in_state, insert_collection, is_stored, load, set_stored_state
-from dither_server.collections.specification import parse_spec
+from dither_server.collections.specification import parse_new_spec
 from dither_server.collections.survey import AnswerPage
 from dither_server.collections.timetable import check_times
 from dither_server.database.reads import Store
@@ -181,9 +181,9 @@ class Collections:
         return reversed(list(self._by_id.values()))
 
     async def create(self, body: bytes) -> Collection:
-        """Creates the collection that the JSON in `body` describes. Raises what `parse_json` and `parse_spec` raise."""
+        """Creates the collection that `body` describes. Raises what `parse_json` and `parse_new_spec` raise."""
         # In a thread, since the designs for each ε that may be chosen take a moment.
-        service, specification = await asyncio.to_thread(parse_spec, parse_json(body))
+        service, specification = await asyncio.to_thread(parse_new_spec, parse_json(body))
         for page in service.pages or ():
             await self._check_page(page)
         now = milliseconds(self._clock())

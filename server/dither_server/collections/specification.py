@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AwareDatetime, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 
+from dither_estimator.specification.contradictions import refuse_contradictions
 from dither_estimator.specification.specification import EXACT_FIELDS, Specification
 from dither_server.collections.retention import MAX_DAYS, MIN_ANSWER_DAYS
 from dither_server.collections.statistical_fields import StatisticalFields
@@ -16,7 +17,7 @@ from dither_server.errors import InvalidBody
 from dither_server.http.bodies import with_floats
 from dither_server.http.problems import invalid
 
-__all__ = ["Admission", "CollectionSpec", "Visibility", "parse_spec"]
+__all__ = ["Admission", "CollectionSpec", "Visibility", "parse_new_spec", "parse_spec"]
 
 Admission = Literal["public", "invite", "gateway"]
 Visibility = Literal["private", "public"]
@@ -120,6 +121,13 @@ class CollectionSpec(StatisticalFields):
         ):
             raise ValueError("keep_answers_days must be at most keep_days, when everything is removed")
         return self
+
+
+def parse_new_spec(data: Any) -> tuple[CollectionSpec, Specification]:
+    """As `parse_spec`, of a collection that is created: what contradicts itself is refused, too."""
+    service, specification = parse_spec(data)
+    refuse_contradictions(specification, data)
+    return service, specification
 
 
 def parse_spec(data: Any) -> tuple[CollectionSpec, Specification]:

@@ -12,6 +12,7 @@ from dither_server.simulate.behaviours import DropOutBy as DropOutKind
 from dither_server.simulate.choices import ChooseBy as ChoiceKind
 
 __all__ = [
+    "MOST_RESPONDENTS",
     "Categories",
     "ChooseBy",
     "Collection",
@@ -46,6 +47,9 @@ __all__ = [
     "Truth",
     "Walk",
 ]
+
+MOST_RESPONDENTS = 100_000_000
+"""Their values take a gigabyte of memory."""
 
 Family = Annotated[
     str | None,
@@ -116,7 +120,8 @@ Correlation = Annotated[
 ]
 
 Respondents = Annotated[
-    int | None, typer.Option(min=1, help="The number of respondents.", show_default="every row of --data")
+    int | None,
+    typer.Option(min=1, max=MOST_RESPONDENTS, help="The number of respondents.", show_default="every row of --data"),
 ]
 
 Seed = Annotated[

@@ -17,6 +17,7 @@ from dither_client.tables.parquet import is_parquet
 from dither_estimator.design.registry import MECHANISMS, USUAL, WITH_FAMILY, WITHOUT_FAMILY
 from dither_estimator.families import Family
 from dither_estimator.specification.caution import caution
+from dither_estimator.specification.contradictions import new_specification
 from dither_estimator.specification.fields import CATEGORICAL, NONPARAMETRIC, read_family
 from dither_estimator.specification.specification import Specification, SpecificationError
 from dither_server.commands import _simulate_options as options
@@ -182,7 +183,7 @@ def _settings(fields: Mapping[str, Any], varied: Mapping[str, Sequence[str]], si
     for mechanism, policy, epsilon in product(*lists):
         asked = {**fields, "mechanism": mechanism, "policy": policy, "epsilon": epsilon}
         try:
-            warning = caution(Specification.from_json(asked))
+            warning = caution(new_specification(asked))
         except SpecificationError as error:
             raise SpecificationError(f"{mechanism} with {policy} at epsilon {epsilon}: {error}") from None
         if warning:
@@ -202,7 +203,8 @@ def _people(
     if data is not None:
         read = read_population(np.random.default_rng(0), data, column, assumed.family, assumed.transform, None)
         if most > len(read.values):
-            fail(f"{data.name} has {len(read.values):,} values: there cannot be more respondents", 2)
+            many = f"{len(read.values):,} value{'' if len(read.values) == 1 else 's'}"
+            fail(f"{data.name} has {many}: there cannot be more respondents", 2)
         return People(read.truth, values=np.sort(read.values))
     if not drawn.parameters:
         fail("draw the population from a family that --family names, or take it from a file with --data", 2)
@@ -277,6 +279,6 @@ def _texts(listed: str) -> list[str]:
 
 def _whole_numbers(listed: str) -> list[int]:
     parts = _texts(listed)
-    if not all(part.isascii() and part.isdigit() and int(part[:12]) > 0 and len(part) < 12 for part in parts):
-        fail("respondents must be whole numbers above 0, such as 1000,10000", 2)
+    if not all(part.isascii() and part.isdigit() and 0 < int(part[:12]) <= options.MOST_RESPONDENTS for part in parts):
+        fail(f"respondents must be whole numbers from 1 to {options.MOST_RESPONDENTS:,}, such as 1000,10000", 2)
     return [int(part) for part in parts]

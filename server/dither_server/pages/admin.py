@@ -27,13 +27,13 @@ from dither_server.pages.new_collection import (
     COMPONENT_FAMILIES,
     LABELS,
     TITLES,
-    field_of,
     in_words,
     specification_of,
 )
 from dither_server.pages.prior_fields import PARAMETERS
 from dither_server.pages.qr import qr_svg
 from dither_server.pages.rendering import fragment, page
+from dither_server.pages.wrong_fields import wrong_fields
 
 __all__ = ["add_routes", "add_state"]
 
@@ -76,12 +76,19 @@ async def create(request: Request, service: ServiceOf) -> Response:
         collection = await service.create_collection(json.dumps(specification_of(form)).encode())
         await done(request, "collection created", collection=collection.id)
     except (InvalidBody, SpecificationError) as error:
-        return _form(request, form, _REFUSED, str(error))
+        wrong = await service.compute(wrong_fields, form, str(error))
+        return _form(request, form, _REFUSED, str(error), wrong)
     return RedirectResponse(f"/collections/{collection.id}", _SEE_OTHER)
 
 
-def _form(request: Request, form: Mapping[str, str], status: int = 200, refused: str | None = None) -> Response:
-    """The form as it was filled in, with the error `refused` beside the field that it is about."""
+def _form(
+    request: Request,
+    form: Mapping[str, str],
+    status: int = 200,
+    refused: str | None = None,
+    wrong: Mapping[str, str] | None = None,
+) -> Response:
+    """The form as it was filled in, with what is `wrong` beside each field, or else the error `refused` above it."""
     return page(
         request,
         "new.html",
@@ -95,7 +102,7 @@ def _form(request: Request, form: Mapping[str, str], status: int = 200, refused:
         component_fields=COMPONENT_FIELDS,
         numbers=numbers_in(form),
         refused=refused and in_words(refused),
-        wrong_field=refused and field_of(refused, form),
+        wrong={field: in_words(sentence) for field, sentence in (wrong or {}).items()},
     )
 
 

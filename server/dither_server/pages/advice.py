@@ -19,6 +19,7 @@ from dither_estimator.planning.precision import (
     precision_of_answers,
     precision_of_values,
 )
+from dither_estimator.specification.contradictions import new_specification
 from dither_estimator.specification.fields import epsilon_of
 from dither_estimator.specification.specification import Specification, SpecificationError
 from dither_server.pages.charts import has_median
@@ -62,8 +63,10 @@ class Advice:
 
 
 _NO_FAMILY = (
-    "without a family the precision depends on the shape, which nobody knows yet: 1,000 answers at ε = 1 leave at most "
-    "about ± 0.1 (90% sure) on the share of the people at or below any value, and four times as many half of that"
+    "without a family the precision depends on the shape, which nobody knows yet, so the following holds for ε = 1, "
+    "1,000 people, the goal distribution and the default mechanism, whatever is entered: they leave at most about "
+    "± 0.1 (90% sure) on the share of the people at or below any value; four times as many people leave half of that, "
+    "and so does ε = 2, while ε = 0.5 leaves about twice as much; dither plan simulates other cases"
 )
 
 _SHARES = (
@@ -75,7 +78,7 @@ _SHARES = (
 def advise(form: Mapping[str, str]) -> Advice:
     """The advice for a form. Raises `SpecificationError` or `DesignError`, whose messages name the fix."""
     asked = specification_of({"name": "unnamed"} | dict(form))
-    spec = Specification.from_json(asked)
+    spec = new_specification(asked)
     respondents = respondents_of(form)
     if spec.categories:
         raise DesignError(_SHARES)

@@ -10,7 +10,7 @@ import numpy as np
 
 from dither_client import parse_query
 from dither_client.posterior.names import has_log_median
-from dither_client.posterior.sentences import zeros_and_ones
+from dither_client.posterior.sentences import only_zeros_and_ones, zeros_and_ones
 from dither_client.posterior.wire import QUANTILES, ComponentReply, PosteriorReply, to_json
 from dither_estimator.learning.curves import parameter_density, population_curve
 from dither_estimator.learning.description import Unscaled
@@ -138,9 +138,9 @@ def _described(posterior: PosteriorReply, number: str | None) -> PosteriorReply 
 
 
 def _distribution(described: PosteriorReply | ComponentReply) -> dict[str, Any] | None:
-    """The distribution function with its bands; None where there is none, and of zeros and ones."""
+    """The distribution function with its bands; None where there is none, of zeros and ones, and of either alone."""
     found = described.distribution
-    if found is None or zeros_and_ones(found):
+    if found is None or only_zeros_and_ones(found):
         return None
     return {"x": found.x, **{name: _plain(getattr(found.cdf, name)) for name in QUANTILES}}
 

@@ -30,7 +30,7 @@ from dither_server.pages.privacy import privacy_sentences
 from dither_server.pages.qr import qr_svg
 from dither_server.pages.rendering import fragment, page
 from dither_server.pages.sentences import citation, component_units, roles, shape_of, shown_numbers
-from dither_server.pages.shown_number import shown
+from dither_server.pages.shown_number import narrow_goals, shown
 from dither_server.pages.tables import Tables
 from dither_server.pages.views import Views
 from dither_server.service.service import Service
@@ -132,6 +132,7 @@ async def collection_page(
         halves=halves(pages),
         shown=shown_numbers(collection.specification),
         numbers=shown(collection.specification, terms),
+        narrow_goals=narrow_goals(collection.specification, terms),
         transform=collection.specification.transform,
         unit=unit_text(terms),
         value=unit_text(terms) or "value",

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from dither_client.mechanisms.epsilon import epsilon_text
 from dither_estimator.dependence.design import MOST_COMPONENTS, joint_design
-from dither_estimator.specification.specification import Specification
+from dither_estimator.specification.contradictions import new_specification
 from dither_server.pages.advice import respondents_of
 from dither_server.pages.new_collection import specification_of
 
@@ -38,7 +38,7 @@ class ComponentAdvice:
 
 def advise_on_components(form: Mapping[str, str]) -> ComponentAdvice:
     """The advice for a form with several numbers. Raises `SpecificationError` or `DesignError`."""
-    spec = Specification.from_json(specification_of({"name": "unnamed"} | dict(form)))
+    spec = new_specification(specification_of({"name": "unnamed"} | dict(form)))
     respondents, components = respondents_of(form), len(spec.components)
     planned = min(components, MOST_COMPONENTS)
     design = joint_design(planned, 0.0, spec.epsilon)

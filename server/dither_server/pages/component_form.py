@@ -43,7 +43,8 @@ COMPONENT_TITLES: Mapping[str, str] = {
 
 _FILLED_IN = (*COMPONENT_FIELDS, *PRIOR_FIELDS)
 _FIELD = re.compile(rf"component_({'|'.join(map(str, _NUMBERS))})_({'|'.join(_FILLED_IN)})")
-_ABOUT = re.compile(r"the component ([A-Za-z0-9_-]+): (.*)", re.DOTALL)
+_ABOUT = re.compile(r"the component (.*?): (.*)", re.DOTALL)
+"""Any name, also one that is wrong itself."""
 _OF_NAMES = re.compile("a component's name|components must have different names")
 _NAMED = re.compile(rf"\b(?:{'|'.join(sorted([*COMPONENT_FIELDS, 'range'], key=len, reverse=True))})\b")
 

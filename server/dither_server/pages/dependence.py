@@ -6,7 +6,7 @@ from itertools import permutations
 from typing import Any
 
 from dither_client.posterior.digits import correlation_numbers
-from dither_client.posterior.sentences import title_with_unit, unit_text, zeros_and_ones
+from dither_client.posterior.sentences import only_zeros_and_ones, title_with_unit, unit_text
 from dither_client.posterior.wire import QUANTILES, Bands, ParameterSummary, PosteriorReply, Regression
 from dither_server.pages.groups import places
 from dither_server.pages.picture import regression_svg
@@ -128,8 +128,12 @@ def together_sentence(pair: str, correlation: ParameterSummary) -> str:
 
 
 def _zero_or_one(posterior: PosteriorReply) -> set[str]:
-    """The numbers that are 0 or 1, whose quantiles say nothing."""
-    return {name for name, part in (posterior.components or {}).items() if zeros_and_ones(part.distribution)}
+    """The numbers that are 0 or 1, or for nearly everybody one of these: of their quantiles nothing is drawn."""
+    return {
+        name
+        for name, part in (posterior.components or {}).items()
+        if part.distribution is not None and only_zeros_and_ones(part.distribution)
+    }
 
 
 def _correlation(correlations: Mapping[str, ParameterSummary], pair: str) -> ParameterSummary:

@@ -31,6 +31,7 @@ __all__ = [
     "TITLES",
     "field_of",
     "in_words",
+    "named_in",
     "specification_of",
 ]
 
@@ -178,6 +179,12 @@ def field_of(sentence: str, form: Mapping[str, str]) -> str | None:
         return own
     named = _FIELD.search(sentence)
     return named and named[0]
+
+
+def named_in(sentence: str, form: Mapping[str, str]) -> set[str]:
+    """The fields that an error message about a form names; those of one of several numbers, if it is about that."""
+    own = re.match(r"component_\d_", component_field_of(sentence, form) or "")
+    return {f"{own[0] if own else ''}{name}" for name in _FIELD.findall(sentence)}
 
 
 def in_words(sentence: str) -> str:

@@ -24,6 +24,7 @@ from dither_server.pages.picture import distribution_svg, periods_svg
 from dither_server.pages.privacy import panel_cost
 from dither_server.pages.rendering import STATIC, content_source, fragment
 from dither_server.pages.sentences import citation, component_units
+from dither_server.pages.shown_number import narrow_goals
 from dither_server.pages.views import View
 from dither_server.service.service import Service
 
@@ -73,6 +74,7 @@ def _report(collection: Collection, service: Service, terms: dict[str, Any], vie
         units=component_units(terms.get("components") or ()),
         picture=_picture(view, unit_text(terms) or "value", terms["decimals"]),
         groups=groups_view(posterior, terms),
+        narrow_goals=narrow_goals(specification, terms),
         numbers=_numbers(view, terms.get("components") or ()),
         correlations=correlation_rows(posterior),
         together=regression_pictures(posterior, terms.get("components") or ()),

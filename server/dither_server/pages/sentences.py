@@ -154,7 +154,7 @@ def basis(specification: Specification, posterior: PosteriorReply) -> str:
     return basis_sentence(
         (specification.family.name, specification.transform),
         posterior,
-        posterior.answers_by_epsilon,
+        [epsilon for epsilon, number in posterior.answers_by_epsilon.items() if number],
         _latest(specification, posterior),
     )
 

@@ -8,7 +8,7 @@ from dither_client.posterior.digits import rounded
 from dither_client.posterior.sentences import title_with_unit, unit_text
 from dither_estimator.specification.specification import Specification
 
-__all__ = ["ShownNumber", "shown"]
+__all__ = ["ShownNumber", "narrow_goals", "shown"]
 
 
 @dataclass(frozen=True)
@@ -25,6 +25,8 @@ class ShownNumber:
     """The title of an axis of its density."""
     note: str
     """What the picture of its density says."""
+    goal: str
+    """What its bands do not hold for, since questions were about something else; empty where there is nothing."""
 
 
 def shown(specification: Specification, terms: Mapping[str, Any]) -> Sequence[ShownNumber]:
@@ -39,13 +41,34 @@ def shown(specification: Specification, terms: Mapping[str, Any]) -> Sequence[Sh
     ]
 
 
+def narrow_goals(specification: Specification, terms: Mapping[str, Any]) -> list[str]:
+    """What the bands of each number do not hold for, in sentences."""
+    return [
+        f"{each.name}: {each.goal}" if each.name else each.goal for each in shown(specification, terms) if each.goal
+    ]
+
+
 def _number(name: str, title: str, specification: Specification, asked: Mapping[str, Any]) -> ShownNumber:
     unit, decimals = unit_text(asked), asked.get("decimals")
     if specification.family.discrete:
         return ShownNumber(
-            name, title, unit, decimals, "share of the people", "The share of the people with each value."
+            name, title, unit, decimals, "share of the people", "The share of the people with each value.", ""
         )
     atoms = [rounded(atom, 12) for atom in specification.support.atoms]
     exactly = f"Those who have exactly {', '.join(atoms)} are not in the curve. " if atoms else ""
     density = f"density per {unit}" if unit else "density"
-    return ShownNumber(name, title, unit, decimals, density, f"{exactly}Areas are shares of the people.")
+    goal = _narrow_goal(specification, unit)
+    return ShownNumber(name, title, unit, decimals, density, f"{exactly}Areas are shares of the people.", goal)
+
+
+def _narrow_goal(specification: Specification, unit: str) -> str:
+    """Where bands may be too narrow because a goal without a family asks for something else."""
+    goal = specification.goal
+    if not specification.nonparametric or goal.distribution:
+        return ""
+    asked = [f"what {rounded(100 * level, 6)}% have at most" for level in goal.levels]
+    asked += [f"the share above {rounded(value, 12)}{f' {unit}' if unit else ''}" for value in goal.values]
+    return (
+        f"Most questions were about {' and '.join(asked)}, the goal. Elsewhere bands may be far too narrow, above all "
+        "where groups of people lie far apart."
+    )

@@ -131,7 +131,8 @@ def draw_population(
         with np.errstate(over="ignore"):
             values = np.exp(values)
     if not np.isfinite(values).all():
-        raise InvalidPopulation("the truth is too large: with transform log the values themselves must be finite")
+        where = "with transform log the values themselves" if transform == "log" else "values"
+        raise InvalidPopulation(f"the truth has values that are too large: {where} must be finite")
     return Population(values, dict(truth))
 
 
@@ -147,7 +148,8 @@ def read_population(
     except InvalidTable as error:
         raise InvalidPopulation(str(error)) from None
     if size is not None and size > len(values):
-        raise InvalidPopulation(f"{path.name} has {len(values):,} values: there cannot be more respondents")
+        many = f"{len(values):,} value{'' if len(values) == 1 else 's'}"
+        raise InvalidPopulation(f"{path.name} has {many}: there cannot be more respondents")
     truth = _sample_truth(path, family, values, transform)
     return Population(rng.permutation(values)[:size], truth)
 

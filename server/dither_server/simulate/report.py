@@ -118,7 +118,7 @@ def report_table(
     lines += by_epsilon_lines(outcome.posterior.answers_by_epsilon)
     if choose_by == "value":
         lines.append(f"WARNING: {WARNING}")
-    log_median = unasked and has_log_median(words["family"], "log")
+    log_median = unasked and has_log_median(words.get("family") or "", "log")
     if log_median or not unasked:
         lines += poison_lines(found.poison, log_median)
     if outcome.dropped_out:

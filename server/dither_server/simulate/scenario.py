@@ -5,6 +5,7 @@ from decimal import Decimal
 from typing import Any
 
 from dither_client.commands._shared import read_object
+from dither_estimator.specification.contradictions import new_specification
 from dither_estimator.specification.specification import EXACT_FIELDS, Specification
 
 __all__ = ["PAPER_PRIOR", "plain_object", "read_prior", "read_spec", "spec_from_options"]
@@ -34,7 +35,8 @@ def read_prior(text: str) -> Mapping[str, Any]:
 
 
 def _checked(spec: dict[str, Any]) -> tuple[dict[str, Any], Specification]:
-    return {"name": _NAME, **spec}, Specification.from_json(spec)
+    specification = new_specification(spec)
+    return {"name": _NAME, **spec}, specification
 
 
 def plain_object(file: str) -> dict[str, Any]:

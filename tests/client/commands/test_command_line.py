@@ -97,6 +97,16 @@ def test_a_misspelt_command_gets_the_right_one(path: tuple[str, ...], capsys: py
         assert re.search(rf"[dD]id you mean '?{name}'?(, '\w+')*\?\n$", err)
 
 
+def test_too_little_memory_is_said(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    def too_much(*_: object) -> None:
+        raise MemoryError
+
+    monkeypatch.setattr("typer.echo", too_much)
+    status, out, err = said(capsys, "--version")
+    assert (status, out) == (1, "")
+    assert err == "dither: this machine has too little memory for that: ask for less of it at once\n"
+
+
 def test_a_misspelt_option_of_the_group(capsys: pytest.CaptureFixture[str]) -> None:
     assert said(capsys, "--versoin") == (2, "", "dither: no such option; did you mean --version?\n")
 

@@ -1,11 +1,14 @@
 """`dither posterior` and `dither export`: what was learnt, in words and in files."""
 
+import warnings
 from pathlib import Path
 
 import pandas
 import pytest
+from matplotlib.figure import Figure
 
 from dither_client.mechanisms.registry import parse_query
+from dither_client.posterior.plots import save_picture
 from dither_client.posterior.wire import QUANTILES
 from dither_client.tables.counts import read_table
 from testing.command_line import Dither
@@ -49,6 +52,17 @@ def test_a_picture_in_a_folder_that_is_missing_is_refused_before_the_server_is_a
     assert refused.status == 2
     assert f"the folder {tmp_path / 'none'} does not exist: make it, or name another" in refused.one_sentence()
     assert len(server.requests) == asked
+
+
+def test_a_sign_that_the_font_lacks_is_no_warning(tmp_path: Path) -> None:
+    figure = Figure()
+    figure.suptitle("Wages 🎉")
+    with pytest.warns(UserWarning, match="Glyph"):
+        figure.savefig(tmp_path / "warned.png")
+    with warnings.catch_warnings(record=True) as told:
+        save_picture(figure, tmp_path / "wages.png")
+    assert told == []
+    assert (tmp_path / "wages.png").exists()
 
 
 def test_a_posterior_is_shown_in_the_surveys_unit(server: FakeServer, dither: Dither) -> None:

@@ -13,6 +13,8 @@ from tests.client.conformance.mutants import MODULES, MUTANTS, Mutant
 from tests.client.conformance.third_checks import CHECKS
 
 ORACLES = TESTS / "oracles"
+TRIES = 3
+"""A mistake that needs two processes at the same place at once need not show each time."""
 
 
 def mutated(mutant: Mutant) -> dict[str, str]:
@@ -43,8 +45,9 @@ def test_the_hostile_server_finds_the_mistake(name: str, tmp_path: Path) -> None
     for module, text in mutated(MUTANTS[name]).items():
         (tmp_path / f"{module}.py").write_text(text, encoding="utf-8")
     scenarios = {name: SCENARIOS[name] for name in MUTANTS[name].caught if name in SCENARIOS}
-    found = run_scenarios([sys.executable, str(tmp_path / "third_program.py")], scenarios)
-    assert None not in found.values(), found
+    program = [sys.executable, str(tmp_path / "third_program.py")]
+    tries = (run_scenarios(program, scenarios) for _ in range(TRIES))
+    assert any(None not in found.values() for found in tries)
 
 
 def test_every_mutant_is_to_be_caught_by_something_that_there_is() -> None:

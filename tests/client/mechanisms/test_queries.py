@@ -8,12 +8,13 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from dither_client import InvalidQuery, InvalidValue, Laplace, Query, RandomizedResponse, parse_query
-from dither_client.mechanisms.query import MAX_CELLS
+from dither_client.mechanisms.query import MAX_CELLS, check_value
 
 LAPLACE = {
     "mechanism": "laplace",
@@ -119,6 +120,15 @@ def test_values_that_cannot_be_asked_about(bad: Any) -> None:
     for query in (Laplace(0, 1, 1, 1), RandomizedResponse([0.5], 1, "log")):
         with pytest.raises(InvalidValue):
             query.answer(bad)
+
+
+@pytest.mark.parametrize("value", [np.int64(3), np.int8(3), np.float32(3), np.float64(3), Fraction(3)])
+def test_numbers_of_other_types_are_values(value: Any) -> None:
+    """A column of pandas has NumPy's numbers."""
+    assert check_value(value) == 3.0
+    assert type(check_value(value)) is float
+    with pytest.raises(InvalidValue, match="must be a number"):
+        check_value(np.bool_(True))
 
 
 @pytest.mark.parametrize(

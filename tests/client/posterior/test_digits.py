@@ -57,6 +57,35 @@ def test_what_is_tiny_beside_the_population_is_0() -> None:
     assert population_numbers(small, None)["quantile_0.5"][4] == "0.0000100"
 
 
+def test_tiny_values_are_told_apart() -> None:
+    """After few answers bands are so wide that a median written to their width reads as 0."""
+    quantiles = {
+        0.1: summary(0.0, 1.39e-6, 5.93e-6),
+        0.5: summary(2.98e-7, 3.64e-6, 2.01e-5),
+        0.9: summary(1.21e-6, 7.2e-6, 1.05e-3),
+    }
+    line = (0.1, 0.5, 0.9)
+    people = DistributionSummary((0.0, 4e-6, 1e-3), *[Bands(line, line, line, line, line, line)] * 2)
+    assert population_lines(quantiles, people, unit="€") == [
+        "Half of the people have 0.0000036 € or less (90% sure: 3e-7 to 0.000020).",
+        "One in ten has 0.0000014 € or less (0 to 0.0000059), and one in ten 0.0000072 € or more (0.0000012 to "
+        "0.0010).",
+    ]
+    numbers = population_numbers({str(level): each for level, each in quantiles.items()}, None)
+    assert numbers["quantile_0.9"][2:] == ("0.0000012", "0.0000012", "0.0000072", "0.0010", "0.0010")
+    declared = population_lines(quantiles, people, decimals=6)
+    assert declared[0] == "Half of the people have 0.000004 or less (90% sure: 0 to 0.000020)."
+
+
+def test_what_is_nothing_beside_the_population_is_0_without_a_band() -> None:
+    """The least number above a bound of 0 is no amount where half have 50."""
+    quantiles = {0.1: summary(9.9e-303, 9.9e-303, 9.9e-303), 0.5: summary(45, 50, 55), 0.9: summary(90, 95, 99)}
+    line = (0.1, 0.5, 0.9)
+    people = DistributionSummary((0.0, 50.5, 99.0), *[Bands(line, line, line, line, line, line)] * 2)
+    assert "One in ten has 0 or less (0), and" in population_lines(quantiles, people)[1]
+    assert population_rows(quantiles, None)[0] == ("quantile_0.1", "0", "0.1", "0 to 0")
+
+
 def test_a_mean_of_a_few_draws_far_away_is_not_told() -> None:
     """After a few answers on the scale `log` a single draw of many may be the mean."""
     wide = ParameterSummary(mean=5.4e32, sd=1.2e34, q05=0.1, q25=20.0, q50=3273.0, q75=8e6, q95=1.5e16)

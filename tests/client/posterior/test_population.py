@@ -94,6 +94,21 @@ def test_the_sentences_round_to_what_is_known() -> None:
     assert population_lines(quantiles, yes_or_no) == population_lines({}, DISTRIBUTION) == []
 
 
+def test_where_nearly_everybody_has_0_there_is_more_than_a_yes_or_no() -> None:
+    """The points of people from 0 on who all have 0, as a collection without a family has them."""
+    everybody = DistributionSummary((math.nextafter(0, -1), 0.0), *[Bands(*[(0.0, 0.99)] * 6)] * 2)
+    zero = ParameterSummary(0, 0, *[0.0] * 5)
+    quantiles = dict.fromkeys((0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95), zero)
+    assert population_lines(quantiles, everybody, unit="€", mean_value=zero) == [
+        "Nearly everybody has 0 € (90% sure: nine in ten or more).",
+        "The average is 0 € (0).",
+    ]
+    known = replace(posterior(), answers=300, quantiles=quantiles, distribution=everybody, mean_value=zero)
+    told = known.text()
+    assert "Half have at most" in told
+    assert "have 1" not in told
+
+
 ATOM = 450.5
 LEFT, AT = 0.18, 0.5
 """Below the atom and with it."""

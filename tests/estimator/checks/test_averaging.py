@@ -10,11 +10,11 @@ import pytest
 from scipy import stats
 
 from dither_client import Query, RandomizedResponse
-from dither_estimator.checks import family_fit
-from dither_estimator.checks.averaging import averaged, shares_of
+from dither_estimator.checks import averaging, family_fit
+from dither_estimator.checks.averaging import averaged, prior_shares, shares_of
 from dither_estimator.checks.family_fit import Description, FamilyFit
-from dither_estimator.checks.family_fits import FamilyFits, fit_families
-from dither_estimator.families import FloatArray, families
+from dither_estimator.checks.family_fits import FamilyFits, families_on, fit_families
+from dither_estimator.families import FloatArray, families, find_family
 from dither_estimator.likelihood.counts import Counts
 from dither_estimator.mechanisms.channels import channel_of
 from dither_estimator.nonparametric.distribution import Distribution
@@ -57,10 +57,33 @@ def average(counts: Counts, support: Support = ANYWHERE, family: str = "") -> Fl
 def test_no_family_has_half_of_the_prior_and_all_smooth_families_the_other_half() -> None:
     _, fits = found_by(asked(NORMAL.cdf, 4_000, 1), size=100)
     each = [replace(fit, log_evidence=log) for fit, log in zip(fits.fits, (-99.0, -100.0, -103.0), strict=False)]
-    odds = np.exp([1.0, 0.0, -3.0]) / 3
-    assert shares_of(-100.0, each) == pytest.approx(odds / (1 + odds.sum()))
-    assert shares_of(-1_000.0, each).sum() == pytest.approx(1.0)
-    assert not len(shares_of(-100.0, []))
+    odds = np.array([0.5, 0.2, 0.3]) * np.exp([1.0, 0.0, -3.0])
+    assert shares_of(-100.0, each, np.array([0.5, 0.2, 0.3])) == pytest.approx(odds / (1 + odds.sum()))
+    assert shares_of(-1_000.0, each, np.ones(3) / 3).sum() == pytest.approx(1.0)
+    assert not len(shares_of(-100.0, [], prior_shares([], ANYWHERE)))
+
+
+@pytest.mark.parametrize(
+    ("support", "within", "beyond"),
+    [
+        (ANYWHERE, 4, 0),
+        (Support(minimum=0.0), 4, 1),
+        (Support(maximum=5.0), 4, 1),
+        (Support(minimum=2.0), 4, 2),
+        (Support(0.0, 1.0), 1, 5),
+        (Support(2.0, 7.0), 1, 6),
+    ],
+)
+def test_families_with_values_beyond_a_bound_have_one_part_together(support: Support, within: int, beyond: int) -> None:
+    each = [each for each in families_on(support) if find_family(each.family).smooth]
+    shares = prior_shares(each, support)
+    one = 1 / (within + (beyond > 0))
+    assert np.sort(shares) == pytest.approx([one / max(beyond, 1)] * beyond + [one] * within)
+    assert shares[0] == pytest.approx(one), "the likeliest to hold lies within"
+    for description in each:
+        family = find_family(description.family)
+        at_ends = family.cdf(family.standard[np.newaxis], description.scaled(np.array(description.ends)))
+        assert sorted(at_ends[0]) == pytest.approx([0, 1])
 
 
 def by_quadrature(counts: Counts, fit: FamilyFit) -> tuple[FloatArray, FloatArray]:
@@ -122,6 +145,12 @@ def test_a_family_that_holds_makes_errors_smaller_and_one_that_is_refused_change
     without, fits = found_by(counts, size=500)
     found = averaged(np.random.default_rng(2), without, counts, fits)
     assert np.array_equal(np.sort(found.masses, axis=0), np.sort(without.masses, axis=0))
+
+
+def test_the_more_answers_tell_the_less_likely_a_family_holds_as_far_as_they_do() -> None:
+    few, many, more = (averaging._against(asked(NORMAL.cdf, people, 1, "2")) for people in (4_000, 16_000, 32_000))
+    assert few == 0
+    assert more - many == pytest.approx(3 * np.log(2))
 
 
 def test_as_many_draws_as_before_whatever_share_families_have() -> None:

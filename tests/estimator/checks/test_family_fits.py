@@ -20,8 +20,8 @@ from dither_estimator.families import FloatArray
 from dither_estimator.likelihood.counts import Counts, total_answers
 from dither_estimator.mechanisms.channels import channel_of
 from dither_estimator.nonparametric import evidence
-from dither_estimator.nonparametric.base import ShapedBase
-from dither_estimator.nonparametric.deviations import BINS, LOG_PRIOR, PLACE_SD, Deviations
+from dither_estimator.nonparametric.base import PLACE_SD, FittedBase
+from dither_estimator.nonparametric.deviations import BINS, LOG_PRIOR, Deviations
 from dither_estimator.nonparametric.evidence import log_evidence
 from dither_estimator.nonparametric.fitting import fit_base
 from dither_estimator.nonparametric.likelihood import MassLikelihood
@@ -127,7 +127,7 @@ def test_where_some_evidence_is_no_log_probability_nothing_is_told(
 
     monkeypatch.setattr(family_fits, "fit_family", fitted)
     found = fit_families(counts, distribution).comparison
-    assert (found.families, found.verdict) == ((), "cannot tell yet")
+    assert (found.families, found.verdict) == ((), "not compared")
 
 
 @pytest.mark.parametrize(
@@ -199,7 +199,7 @@ def test_a_family_beside_a_bound_is_that_family_of_the_distance(description: Des
     assert found == pytest.approx(same, abs=1e-4)
 
 
-def known_by_one(counts: Counts, base: ShapedBase) -> FloatArray:
+def known_by_one(counts: Counts, base: FittedBase) -> FloatArray:
     """The information of an answer, on average, about the coefficients of location and scale at the base."""
     known = np.zeros((2, 2))
     for query, row in counts.items():
@@ -210,7 +210,7 @@ def known_by_one(counts: Counts, base: ShapedBase) -> FloatArray:
     return known / total_answers(counts)
 
 
-def by_monte_carlo(counts: Counts, base: ShapedBase, support: Support, draws: int) -> float:
+def by_monte_carlo(counts: Counts, base: FittedBase, support: Support, draws: int) -> float:
     """The mean likelihood under the prior before any answer, by draws from it."""
     rng, deviations = np.random.default_rng(2), Deviations(base, support)
     likelihood = MassLikelihood.of(counts, base, BINS, support)

@@ -98,7 +98,7 @@ def check_at_the_limit(found: Design) -> None:
     assert max(asked.weights) <= 10_000
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("goal", ["all", "sigma"])
 def test_answers_stay_bounded_where_more_would_help(goal: str) -> None:
     found = design("normal", goal, "20")
@@ -213,7 +213,7 @@ def test_a_search_over_every_set_system_finds_nothing_better(epsilon: str) -> No
         assert found.criterion == pytest.approx(best, rel=1e-3)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_nor_does_one_over_five_cells() -> None:
     assert design("normal", "all", "0.5").criterion < searched(5, 0.5, np.arange(0.4, 1.5, 0.2)) * (1 + 3e-4)
 

@@ -165,6 +165,12 @@ def test_unknown_families(bad: object) -> None:
         find_family(bad)
 
 
+def test_degrees_of_freedom_that_are_none_are_no_question_of_the_family() -> None:
+    says = "the family student_t:DF must have from 0.5 to 1000 degrees of freedom: give student_t:4"
+    with pytest.raises(SpecificationError, match=f"^{says}$"):
+        Specification.from_json({"family": "student_t:0", "epsilon": 1})
+
+
 def test_a_family_of_positive_numbers_takes_no_logarithm() -> None:
     with pytest.raises(SpecificationError, match="transform of gamma must be one of identity"):
         Specification.from_json({"family": "gamma", "epsilon": 1, "transform": "log"})

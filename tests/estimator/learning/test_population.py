@@ -120,6 +120,13 @@ def test_integers_have_a_point_each() -> None:
     assert len(many.x) <= 257
 
 
+@pytest.mark.parametrize("share", [0.0, 1e-5, 0.5, 1.0])
+def test_a_yes_or_no_has_both_points_however_few_have_one(share: float) -> None:
+    found = described(np.array([[share]]), "bernoulli").distribution
+    assert found is not None
+    assert found.x == (0.0, 1.0)
+
+
 def test_weights_count_and_many_particles_are_thinned() -> None:
     theta, weights = np.array([[0.0, 1.0], [10.0, 1.0]]).repeat(5_000, axis=0), np.repeat([0.9, 0.1], 5_000) / 5_000
     population = FamilyPopulation.of(Normal(), "identity", theta, weights)

@@ -9,13 +9,14 @@ from scipy import stats
 from scipy.optimize import brentq
 from scipy.special import ndtr, ndtri
 
+from benchmarks.any_distribution import answers, learner_on
 from dither_client import Laplace, Query, RandomizedResponse
 from dither_estimator.families import FloatArray
 from dither_estimator.mechanisms.channels import channel_of
-from dither_estimator.nonparametric.base import BASE_PARAMETERS, SHAPE_SD, ShapedBase
+from dither_estimator.nonparametric import fitting
+from dither_estimator.nonparametric.base import BASE_PARAMETERS, PLACE_SD, SHAPE_SD, ShapedBase
 from dither_estimator.nonparametric.deviations import (
     BINS,
-    PLACE_SD,
     Deviations,
 )
 from dither_estimator.nonparametric.fitting import fit_base
@@ -170,3 +171,19 @@ class TestDeviations:
         numerical = (found.masses(at + steps) - found.masses(at - steps)) / 2e-5
         assert np.abs(found.jacobian(at).T - numerical).max() < 1e-8
         assert np.abs(found.gradient(at, found.masses(at), by_mass) - numerical @ by_mass).max() < 1e-8
+
+
+def test_a_base_has_tails_as_heavy_as_people_far_away_need(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nine tenths are N(20, 5²), the others N(80, 8²), and most are asked about 50: a light tail is a mode, too.
+
+    With one seed in twenty it is where a search from light tails ends.
+    """
+    rng, learner = np.random.default_rng(35), learner_on(ANYWHERE, "1", 35, {"above": [50]})
+    far = rng.random(3_000) < 0.1
+    values = np.where(far, rng.normal(80, 8, 3_000), rng.normal(20, 5, 3_000))
+    while learner.answers < len(values):
+        queries = learner.pool()
+        learner.learn_counts(answers(rng, queries, values[learner.answers : int(learner.renew_at)]))
+    assert fit_base(learner.counts, ANYWHERE).cdf(np.array(50.0)) == pytest.approx(0.9, abs=0.05)
+    monkeypatch.setattr(fitting, "_HEAVY", -0.5)
+    assert fit_base(learner.counts, ANYWHERE).cdf(np.array(50.0)) > 0.98

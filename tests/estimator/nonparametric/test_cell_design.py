@@ -11,6 +11,7 @@ from scipy import stats
 from dither_client import Query, RandomizedResponse
 from dither_estimator.design.convex import Criterion
 from dither_estimator.families import FloatArray
+from dither_estimator.nonparametric import questions
 from dither_estimator.nonparametric.base import ShapedBase
 from dither_estimator.nonparametric.cell_design import _Divisions, cell_questions
 from dither_estimator.nonparametric.deviations import BINS
@@ -18,7 +19,7 @@ from dither_estimator.nonparametric.distribution import Distribution
 from dither_estimator.nonparametric.known import KnownPopulation
 from dither_estimator.nonparametric.posterior import estimate_distribution, sketch_distribution
 from dither_estimator.nonparametric.prospect import expect
-from dither_estimator.nonparametric.questions import Templates, quantile_questions
+from dither_estimator.nonparametric.questions import Templates, quantile_questions, whole_questions
 from dither_estimator.nonparametric.support import Support
 from dither_estimator.nonparametric.unknowns import Unknowns
 
@@ -120,7 +121,9 @@ def test_they_come_within_a_tenth_of_any_mechanism(name: str, epsilon: int) -> N
     assert 0.9 < found.efficiency < 1
     assert found.limit.gap < 5e-3 * found.limit.criterion
     quantiles = prospect.criterion(quantile_questions(prospect.distribution, templates))
-    assert found.criterion < 1.01 * quantiles
+    chosen = prospect.criterion(cell_questions(prospect.unknowns, templates.cells, None, 20_000))
+    assert chosen < 1.01 * quantiles
+    assert chosen < found.criterion < 1.04 * chosen  # some look farther
     if epsilon == 1:
         assert found.limit.criterion < 0.96 * quantiles
 
@@ -139,6 +142,14 @@ def test_the_best_of_those_asked_before_is_asked_again() -> None:
     for number, query in enumerate(asked):
         information = _Divisions(known, asked).information(number)
         assert np.sum(known.aim * information) == pytest.approx(worth(known, query))
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_a_cell_with_nobody_in_it_has_a_chance_at_a_large_epsilon(seed: int) -> None:
+    """Beyond all people, a wrong answer is less likely than sums of masses are exact."""
+    asked = [RandomizedResponse((40.0, 60.0, 1e4), epsilon) for epsilon in (40, 50)]
+    divisions = _Divisions(unknowns(seed), asked)
+    assert all(np.isfinite(divisions.information(number)).all() for number in range(len(asked)))
 
 
 def test_a_sketch_chooses_cells_as_well_as_draws_from_the_posterior() -> None:
@@ -166,3 +177,28 @@ def test_a_sketch_chooses_cells_as_well_as_draws_from_the_posterior() -> None:
     assert left(asked) > 1.03 * best
     near = sketch_distribution(np.random.default_rng(2), counts, near=np.array([52.0, np.log(10.0)]))
     assert np.abs(near.cdf(edges).mean - sketch.cdf(edges).mean).max() < 0.01
+
+
+def test_some_questions_look_where_hardly_anybody_is_believed_to_be() -> None:
+    """Two of sixteen have a cut beyond which 1% are believed to be, one above and one below; zeros stay a cell."""
+    rng, support = np.random.default_rng(3), ZEROS
+    around = quantile_questions(
+        Distribution(support, NORMAL, np.full((1, BINS + 1), 1 / (BINS + 1))), Templates.of(TEMPLATE)
+    )
+    counts = {query: rng.multinomial(750, np.full(query.n_answers, 1 / query.n_answers)) for query in around}
+    sketch = sketch_distribution(rng, counts, support)
+    queries = whole_questions(sketch, Templates.of(TEMPLATE), None, 16, counts)
+    above = np.array([sketch.mean.share_above(np.array(query.edges[-1:])).values[0, 0] for query in queries])
+    assert above[7] < 0.011
+    assert (np.delete(above, 7) > 0.011).all()
+    assert 0.0 in [query.edges[0] for query in queries]
+
+
+@pytest.mark.parametrize("maximum", [None, 1000.0])
+def test_a_bound_where_few_are_is_asked_about_in_a_quarter_of_its_turns(maximum: float | None) -> None:
+    support = Support(0.0, maximum)
+    for share, asked in ((0.01, 2), (0.1, 8)):
+        points = [share] * len(support.points)
+        mean = Distribution(support, NORMAL, np.array([[*np.full(BINS, (1 - sum(points)) / BINS), *points]]))
+        turns = [questions._bound_in_turn(mean, turn) for turn in range(8 * len(points))]
+        assert [turns.count(point) for point in support.points] == [asked] * len(points)

@@ -255,3 +255,14 @@ def test_a_mean_beyond_all_but_a_thousandth_of_the_people_is_none() -> None:
     for weight in (0.4, 0.0):
         found = Distribution(Support(minimum=0.0), Base(3 + 1.4 * Z * np.exp(weight * Z**2 / 2)), masses)
         assert (found.mean_value is None) == (weight > 0)
+
+
+def test_there_is_no_mean_where_a_few_draws_have_a_huge_one() -> None:
+    """6 in 100 draws have people in the outermost bin, of a base with tails beyond every power of ten."""
+    base, masses = ShapedBase(np.array([0.0, 0.0, 0.0, 0.0, 2.0])), np.full((1_000, BINS + 1), 1.0 / BINS)
+    masses[:, -1] = 0.0
+    masses[:, BINS - 1] = 0.0
+    positive = Support(minimum=0.0)
+    assert Distribution(positive, base, masses).mean_value is not None
+    masses[:60, BINS - 1] = 1.0 / BINS
+    assert Distribution(positive, base, masses).mean_value is None

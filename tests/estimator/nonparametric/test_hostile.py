@@ -54,6 +54,10 @@ CASES: dict[str, tuple[Counts, Support]] = {
     "one answer on a bound": (cut_at((0.0,), 1), POSITIVE),
     "one answer beyond the support": (cut_at((5.0,), 1), SHARES),
     "all in one cell": (cut_at((0.0, 1.0, 2.0), 1, 5_000), ANYWHERE),
+    "one question answered a thousand billion times": (
+        cut_at((0.03479179563087735, 17.884540008984107, 1393.1464026057204), 2, 10**15 - 1),
+        POSITIVE,
+    ),
     "all above": (cut_at((0.0, 1.0, 2.0), 3, 5_000), ANYWHERE),
     "all below a bound": (cut_at((-1.0, 0.5), 0, 5_000), POSITIVE),
     "far": (spread(FAR, (0.2, 0.3, 0.3, 0.2), 5_000), ANYWHERE),

@@ -240,7 +240,7 @@ def test_a_weibull_shape_is_found_as_late_as_a_scale() -> None:
     assert shape > 1.5 * scale
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("fields", "theta", "name", "target", "runs"),
     [

@@ -141,6 +141,10 @@ def test_people_get_a_table(capsys: CaptureFixture) -> None:
             "nobody lies above the goal",
         ),
         (["--epsilon", "1", "--sd", "mu=1", "--theta", "mu=1"], "theta of the family normal must be"),
+        (
+            ["--epsilon", "1", "--sd", "mu=1", "--transform", "log", "--minimum", "-5"],
+            "minimum must not be below 0 when transform is log",
+        ),
     ],
 )
 def test_bad_input_is_one_sentence(arguments: list[str], message: str, capsys: CaptureFixture) -> None:

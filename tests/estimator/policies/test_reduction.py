@@ -113,6 +113,7 @@ def test_what_is_known_already_weighs_nothing() -> None:
     assert weights.tolist() == [0, 0, 0, 0]
 
 
+@pytest.mark.long
 def test_normal_scores_find_populations_sooner_under_a_wide_prior() -> None:
     """Sixty of N(50, 10), ε = 2, 300 answers: the questions' mean efficiency is 0.10 higher than by variances alone.
 

@@ -9,7 +9,7 @@ from dither_server.database import schema
 from dither_server.database.engine import writing
 from testing.long.sequences import OnPostgresql, OnSqlite, run
 
-SEQUENCES = {"sqlite": 40, "postgresql": 15}
+SEQUENCES = {"sqlite": 20, "postgresql": 8}
 """One takes 0.5 s of CPU time on SQLite, 1 s on PostgreSQL."""
 
 

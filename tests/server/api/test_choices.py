@@ -122,6 +122,8 @@ def test_the_posterior_learns_all_and_says_how_many_came_at_each(
         rebuilt.learn_counts(table)
         assert rebuilt.posterior().to_json()["answers_by_epsilon"] == posterior["answers_by_epsilon"]
         site.check_counts()
+        page = site.client.get(f"/collections/{collection}/report", headers=ADMIN).text
+        assert "This rests on 120 answers at ε = 0.5, 2" in page
     with reopen(database_url, clock) as site:
         assert site.learnt(collection, 120) == posterior
         assert ticket(site, collection, {"epsilon": 0.1}).json()["query"]["epsilon"] == 0.1

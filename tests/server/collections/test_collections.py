@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from dither_estimator.specification.specification import Specification
+from dither_server.collections.specification import parse_spec
 from testing.servers.defaults import ADMIN, SPEC
 from testing.servers.site import FakeClock, Site, open_site, problem
 
@@ -298,6 +299,14 @@ def test_an_epsilon_is_the_decimal_it_is_written_as(site: Site) -> None:
         assert reply.status_code == 201, reply.text
         assert str(site.service.collections.get(reply.json()["id"]).specification.epsilon) == "1/10"
         assert '"epsilon":0.1,' in reply.text
+
+
+def test_a_contradiction_is_refused_but_read_where_it_is_stored_already(site: Site) -> None:
+    wrong = {"name": "n", "epsilon": 1, "minimum": 0, "policy": "fixed:-5:-1"}
+    refused = site.client.post("/v1/collections", json=wrong, headers=ADMIN)
+    assert refused.status_code == 422
+    assert "policy must be fixed:LOW:HIGH with an interval that values lie in" in refused.json()["detail"]
+    parse_spec(wrong)
 
 
 def test_nothing_of_a_bad_specification_is_repeated(site: Site) -> None:

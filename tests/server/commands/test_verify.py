@@ -110,6 +110,14 @@ def test_what_a_server_shows_is_verified(
     assert capsys.readouterr().out.splitlines()[-1].startswith("Verified after ")
 
 
+def test_a_single_answer_is_told_as_one(url: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["verify", answered(tmp_path, *KINDS["no family"], capsys, people=1)]) == 0
+    questions, answers, _, verdict = capsys.readouterr().out.splitlines()
+    assert questions == "questions: the only one costs and asks what the terms say."
+    assert answers == "answers: the only one that is kept is in the counts."
+    assert verdict == "Verified after 1 answer."
+
+
 def test_every_field_of_the_terms_is_one_of_the_specification_or_left_out_of_it() -> None:
     assert set(TermsReply.model_fields) <= {*_FIELDS, *SERVICE_FIELDS, *_PASSING}
 

@@ -38,6 +38,19 @@ def test_the_advice_is_the_plan_and_the_design(site: Site) -> None:
     )
 
 
+def test_advice_refuses_what_contradicts_itself(site: Site) -> None:
+    """As creating the collection does."""
+    sign_in(site)
+    always = {"mechanism": "laplace", "policy": "fixed", "policy_low": "-5", "policy_high": "-1", "minimum": "0"}
+    says = "all values lie at HIGH or above, so that everybody would have the same answer"
+    assert says in site.client.get("/new/advice", params=FORM | {"transform": "identity"} | always).text
+    of_one = {f"component_2_{name}": text for name, text in (("transform", "log"), ("minimum", "-5"))}
+    says = "The component age: minimum must not be below 0 when transform is log"
+    assert says in site.client.get("/new/advice", params=SEVERAL | of_one).text
+    says = "Minimum must not be below 0 when transform is log: raise minimum or leave transform out."
+    assert says in site.client.get("/new/advice", params=FORM | {"minimum": "-5"}).text
+
+
 def test_the_advice_on_several_numbers_is_that_of_their_design(site: Site) -> None:
     """Its widths are those of the design's variances, of which a tenth more is left for questions about one number."""
     sign_in(site)
@@ -179,6 +192,15 @@ def test_without_a_range_no_population_is_made_up(site: Site) -> None:
     assert (
         advice.strip() == "<p>Give the rough range of most values: the advice is about a population in its middle.</p>"
     )
+
+
+def test_without_a_family_the_advice_says_for_what_it_holds(site: Site) -> None:
+    sign_in(site)
+    advice = site.client.get("/new/advice", params={"family": "nonparametric", "epsilon": "0.5"}).text
+    assert "so the following holds for ε = 1, 1,000 people, the goal distribution and the default mechanism" in advice
+    assert "four times as many people leave half of that, and so does ε = 2, while ε = 0.5 leaves about twice" in advice
+    page = site.client.get("/new").text
+    assert "Without a family the shape may be any that is fairly smooth" in page
 
 
 @pytest.mark.parametrize("fields", [{}, {"low": "1", "high": "2"}])

@@ -59,7 +59,11 @@ FIRST = {"name", "family", "transform", "low", "high", "range", "epsilon", "mech
         ({"goal_of": "above", "goal": "many"}, "goal", "Goal must have values, such as 1000, 2000."),
         ({"goal_of": "parameters", "goal": "mu: x"}, "goal", "Goal must have parameters, such as mu, or mu: 1"),
         ({"goal_of": "distribution", "goal": "50%"}, "goal", "Goal must be empty for the whole distribution."),
-        ({"policy": "fixed"}, "policy_low", "“The same question from” must be a number, such as 100 or -2.5."),
+        (
+            {"policy": "fixed", "policy_high": "5"},
+            "policy_low",
+            "“The same question from” must be a number, such as 100 or -2.5.",
+        ),
         (
             {"policy": "fixed", "policy_low": "0", "policy_high": "5"},
             "policy_low",
@@ -215,3 +219,42 @@ def test_one_number_of_several_is_refused(site: Site) -> None:
     assert reply.status_code == 422
     assert "There must be 2 to 8 components, not 1." in reply.text
     assert '<a href="#components">' in reply.text
+
+
+def complaints(page: str) -> dict[str, str]:
+    """What a page of the form says is wrong, by field; all of it is listed above, and the first has the focus."""
+    found = re.findall(r'<span class="wrong" id="(\w+)-wrong">(.*?)</span>', page)
+    listed = re.findall(r'href="#(\w+)"', re.findall(r'<p class="alert" role="alert">(.*?)</p>', page)[0])
+    assert {*listed} == {field for field, _ in found}
+    assert re.findall(r'id="(\w+)"[^>]* aria-invalid="true" autofocus', page) == listed[:1]
+    return {field: html.unescape(sentence) for field, sentence in found}
+
+
+def test_all_that_is_wrong_is_told_at_once(site: Site) -> None:
+    sign_in(site)
+    wrong = {"name": "", "low": "x", "high": "y", "epsilon": "much", "max_answers": "-1", "unit": "€" * 81}
+    wrong |= {"goal_of": "quantiles", "goal": "10%, 10%", "panel_answers": "few", "panel_periods": "", "period": "week"}
+    found = complaints(send_form(site, "/new", FORM | wrong).text)
+    assert {*found} == {*wrong} - {"goal_of", "period"}
+    assert found["epsilon"].startswith("“ε of one answer” must be")
+    assert found["high"].startswith("High of the range must be a number")
+    named = {"component_1_name": "wäge", "component_1_low": "x"}
+    assert {*complaints(send_form(site, "/new", SEVERAL | named).text)} == {*named}
+    several = {"component_1_low": "9000", "component_2_minimum": "130", "component_2_goal": "mu", "epsilon": "much"}
+    assert {*complaints(send_form(site, "/new", SEVERAL | several).text)} == {*several}
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"misfit_check": "0.9", "misfit_looks": "500"},
+        {"period": "year", "drift": "yes"},
+        {"epsilon": "much", "epsilon_choices": "0.5, 2"},
+        {"family": "cauchy", "goal": "mu"},
+        {**GAUSSIAN, "rho": "x"},
+    ],
+)
+def test_what_follows_from_something_wrong_is_not_told(site: Site, fields: dict[str, str]) -> None:
+    """With the first of these put right, nothing is wrong with the second."""
+    sign_in(site)
+    assert len(complaints(send_form(site, "/new", FORM | fields).text)) == 1

@@ -3,6 +3,8 @@
 import random
 from typing import Any
 
+from dither_estimator.specification.specification import Specification
+from dither_server.pages.shown_number import narrow_goals
 from testing.servers.site import Site, problem
 
 COMPONENTS: list[dict[str, Any]] = [
@@ -63,3 +65,23 @@ def test_quantiles_of_a_yes_or_no_are_not_drawn_by_another_number(site: Site) ->
     report = site.client.get(f"/collections/{collection}/report").text
     assert "<title>children by smokes</title>" in report
     assert "<title>smokes by" not in report
+
+
+def told(site: Site, **fields: Any) -> tuple[bool, bool]:
+    """Whether the page and the report of a collection with these fields say what questions were not about."""
+    path = f"/collections/{site.answered([20.0, 50.0] * 20, family=None, range=None, epsilon=8, **fields)}"
+    page, report = (site.client.get(f"{path}{part}").text for part in ("", "/report"))
+    says = "Elsewhere bands may be far too narrow, above all where groups of people lie far apart."
+    return says in page, says in report
+
+
+def test_a_goal_of_one_quantile_is_said_near_the_bands(site: Site) -> None:
+    assert told(site, goal={"quantiles": [0.5]}, unit="€") == (True, True)
+    assert told(site, goal={"quantiles": [0.5], "distribution": 1}) == (False, False)
+    assert told(site) == (False, False)
+    several = [{"name": "a", "goal": {"above": [40]}, "unit": "€"}, {"name": "b"}, {"name": "c", "family": "normal"}]
+    terms = {"components": several}
+    found = narrow_goals(Specification.from_json({"epsilon": 1, "components": several}), terms)
+    assert [sentence.partition(", the goal")[0] for sentence in found] == [
+        "a: Most questions were about the share above 40 €"
+    ]

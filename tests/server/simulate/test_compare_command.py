@@ -144,7 +144,11 @@ def test_the_files(capsys: pytest.CaptureFixture[str], tmp_path: Path, spec: str
             [*TRUTH, "--mechanisms", "staircase", "--policies", "fixed:0:1"],
             "staircase with fixed:0:1 at epsilon 1: policy",
         ),
-        ([*TRUTH, "--respondents", "ten"], "respondents must be whole numbers above 0, such as 1000,10000"),
+        ([*TRUTH, "--respondents", "9999999999"], "respondents must be whole numbers from 1 to 100,000,000"),
+        (
+            [*TRUTH, "--respondents", "ten"],
+            "from 1 to 100,000,000, such as 1000,10000",
+        ),
         ([*TRUTH, "--epsilon", "1,x"], "at epsilon x: epsilon must be"),
         ([*TRUTH, "--family", "lognormal"], "the family normal with transform log"),
         ([*TRUTH, "--jobs", "0"], "jobs must be 1 or more, or -1"),
@@ -207,3 +211,19 @@ def test_cuts_that_cannot_tell_are_warned_of(capsys: pytest.CaptureFixture[str],
     given = [*TRUTH, "--respondents", "50", "--repeats", "1", "--policies", "fixed:40:60"]
     assert run(["compare", *given, "--spec", str(tmp_path / "one.json"), "--json"]) == 0
     assert "Warning: with laplace and fixed:40:60, answers at 1 cut alone (50) cannot" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("fields", "says"),
+    [
+        ({"family": "normal", "transform": "log", "minimum": -5}, "minimum must not be below 0 when transform is log"),
+        ({"family": "normal", "policy": "fixed:-5:-1", "minimum": 0}, "all values lie at HIGH or above"),
+    ],
+)
+def test_what_contradicts_itself_is_refused(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, fields: dict[str, Any], says: str
+) -> None:
+    """As it is where a collection is created."""
+    (tmp_path / "spec.json").write_text(json.dumps(fields))
+    assert run(["compare", *SMALL, "--spec", str(tmp_path / "spec.json")]) == 2
+    assert says in " ".join(capsys.readouterr().err.split())

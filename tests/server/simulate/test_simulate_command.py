@@ -47,6 +47,27 @@ def test_the_report_in_process(capsys: pytest.CaptureFixture[str]) -> None:
     assert 1 <= found["queries"] <= 200
 
 
+def test_the_transform_log_without_a_family_is_reported(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    spec = tmp_path / "spec.json"
+    spec.write_text('{"epsilon": 1, "transform": "log"}')
+    people = ["--family", "gamma", "--truth", "shape=2,scale=10", "--respondents", "100"]
+    assert run(["simulate", *people, "--in-process", "--spec", str(spec), "--seed", "1"]) == 0
+    assert "Half of the people have" in capsys.readouterr().out
+
+
+def test_where_everybody_has_0_the_table_and_a_sentence_say_so(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    spec, data = tmp_path / "spec.json", tmp_path / "zeros.csv"
+    spec.write_text('{"epsilon": 6, "minimum": 0}')
+    data.write_text("x\n" + 1_000 * "0\n")
+    people = ["--data", str(data), "--column", "x", "--spec", str(spec)]
+    assert run(["simulate", *people, "--in-process", "--seed", "1"]) == 0
+    printed = capsys.readouterr().out
+    assert "Nearly everybody has 0 (90% sure: nine in ten or more)." in printed
+    assert "Half have at most" in printed
+
+
 def test_a_simulation_checks_for_misfit(checked: str, capsys: pytest.CaptureFixture[str]) -> None:
     arguments = [*PEOPLE, "--spec", checked, "--in-process", "--seed", "1"]
     found = report(capsys, *arguments)
@@ -250,6 +271,7 @@ def test_bad_input_gets_one_sentence_and_status_2(
         ('{"family": "normal", "epsilon": NaN}', "its numbers must be finite"),
         ('{"family": "normal", "epsilon": 1e400}', "its numbers must be finite"),
         ("[1]", "is not a JSON object, such as"),
+        ("\n", "is not a JSON object: it is empty"),
         ('{"family": "normal"}', "epsilon is required"),
         ('{"family": "normal", "epsilon": 1, "colour": "red"}', "unknown field"),
         ('{"family": "normal", "epsilon": 0.10000000000000000001}', "at most six decimals"),

@@ -182,7 +182,8 @@ def a_folder(folder: Path) -> Path:
         (csv(f"name,wage\na,1\nb,{SECRET},9,9\n"), "row 2 of wages.csv has more cells than there are columns"),
         (csv(f"name,wage\na,1,{SECRET}\nb,2,{SECRET}\n"), "row 1 of wages.csv has more cells"),
         (csv_bytes(b"wage\n73519.25\n\xff\xfe\x00\n"), "wages.csv is not a CSV file in UTF-8"),
-        (csv(""), "wages.csv is not a CSV file"),
+        (csv(""), "wages.csv is empty"),
+        (csv("wage,wage\n73519.25,1\n"), "wages.csv has several columns of the name that is asked for"),
         (csv("wage\n"), "wages.csv has no rows"),
         (csv(f"wage\n{SECRET}\n0\n"), "values at or below 0"),
         (parquet([SECRET, SECRET]), "the column wage of wages.parquet must hold numbers"),
@@ -201,6 +202,14 @@ def test_a_bad_file_is_refused_without_a_word_of_what_it_holds(
         read(make(tmp_path), "log")
     assert "73519" not in str(refusal.value)
     assert refusal.value.__cause__ is None
+
+
+def test_a_truth_whose_values_are_too_large_is_refused() -> None:
+    heavy, rng = find_family("student_t"), np.random.default_rng(1)
+    with pytest.raises(InvalidPopulation, match="are too large: values must be finite"):
+        draw_population(rng, heavy, {"mu": 0, "sigma": 1, "df": 0.01}, "identity", 300)
+    with pytest.raises(InvalidPopulation, match="with transform log the values themselves must be finite"):
+        draw_population(rng, NORMAL, {"mu": 800, "sigma": 1}, "log", 3)
 
 
 def test_more_respondents_than_rows_are_refused(tmp_path: Path) -> None:

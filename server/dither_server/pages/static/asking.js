@@ -144,8 +144,8 @@ export class Asking {
   /** @type {(level: "q05" | "q50" | "q95", found: Summary) => string} */
   #write(level, found) {
     const [low = 0, high = 0] = this.#known?.shown ?? [];
-    const order = Math.floor(Math.log10(Math.max(Math.abs(low), Math.abs(high))));
-    const finest = Math.min(Math.max(ORDERS - order, 0), MOST_DIGITS);
-    return written(found[level], found, this.#known?.discrete ? 0 : (this.#known?.decimals ?? finest));
+    const largest = Math.max(Math.abs(low), Math.abs(high));
+    const finest = Math.min(Math.max(ORDERS - Math.floor(Math.log10(largest)), 0), MOST_DIGITS);
+    return written(found[level], found, this.#known?.discrete ? 0 : (this.#known?.decimals ?? finest), largest);
   }
 }

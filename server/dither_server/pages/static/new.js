@@ -3,6 +3,7 @@
 import { control, part } from "./page.js";
 
 const WAIT = 400; // milliseconds after the last key
+const LONG = 2000; // milliseconds after which advice on what the form was before is taken away
 const WORDS = [
   // which do not affect the advice
   "name",
@@ -48,6 +49,11 @@ async function advise(wait) {
   await new Promise((done) => setTimeout(done, wait));
   if (signal.aborted) return;
   place.setAttribute("aria-busy", "true");
+  const stale = setTimeout(() => {
+    if (signal.aborted) return;
+    place.textContent = "This takes some seconds: the advice is being computed.";
+    brief.textContent = "";
+  }, LONG);
   const fields = new URLSearchParams();
   for (const [name, value] of new FormData(form)) {
     const ofOne = name.replace(/^component_\d_(?!name$)/, "");
@@ -62,6 +68,7 @@ async function advise(wait) {
   } catch (error) {
     if (!signal.aborted) throw error;
   } finally {
+    clearTimeout(stale);
     if (!signal.aborted) place.removeAttribute("aria-busy");
   }
 }

@@ -13,6 +13,9 @@ export const LEVELS = ["q05", "q25", "q50", "q75", "q95"];
 const ROUNDED = 1e-11; // atoms are named with twelve digits
 const MOST_DIGITS = 12; // the most decimals of a value
 const ENORMOUS = 1e12; // from here on a value has an exponent
+const UNUSUAL = 1e-6; // below this a value has one, too, where it is written with two digits
+const NOTHING = 1e-9; // this part of the largest value of the population, or less, is 0
+const TINY = 1e-3; // where all values are smaller, each has at least two significant digits
 
 /** @type {(read: (level: Level) => number) => Summary} */
 const summary = (read) => ({
@@ -85,18 +88,29 @@ export function valueAt(distribution, level, atoms) {
 const grouped = (x, decimals) =>
   x.toLocaleString("en", { minimumFractionDigits: decimals, maximumFractionDigits: decimals });
 
+/** @type {(x: number) => string} two significant digits, with an exponent where it is far below 1 */
+function inTwoDigits(x) {
+  const short = Number(x.toPrecision(2));
+  if (short !== 0 && Math.abs(short) < UNUSUAL) return String(short.toExponential());
+  return short.toLocaleString("en", { maximumSignificantDigits: 2 });
+}
+
 /**
  * A value to two significant digits of its band's width, never coarser than to whole units, with `decimals` at most.
+ * Of a population, what is nothing beside its `largest` value is 0; where that is tiny, `x` has two significant digits.
  *
- * @type {(x: number, band: Pick<Summary, "q05" | "q95">, decimals?: number) => string}
+ * @type {(x: number, band: Pick<Summary, "q05" | "q95">, decimals?: number, largest?: number) => string}
  */
-export function written(x, { q05, q95 }, decimals = MOST_DIGITS) {
+export function written(x, { q05, q95 }, decimals = MOST_DIGITS, largest = 0) {
+  if (Math.abs(x) <= NOTHING * largest) return "0";
   if (Math.abs(x) >= ENORMOUS) return x.toExponential(2);
   const width = q95 - q05;
   if (width <= 0) return Number(x.toPrecision(12)).toLocaleString("en", { maximumFractionDigits: MOST_DIGITS });
   const digits = Math.max(0, 1 - Math.floor(Math.log10(width)));
   if (digits > MOST_DIGITS && decimals === MOST_DIGITS) return x.toExponential(2);
   const text = grouped(x, Math.min(digits, decimals));
+  const tiny = 0 < largest && largest < TINY && digits <= decimals;
+  if (tiny && text.replace(/^[-0.,]+/, "").length < 2) return inTwoDigits(decimals < MOST_DIGITS ? Number(text) : x);
   if (/[1-9]/.test(text)) return text;
   return digits > decimals ? "0" : text.replace("-", "");
 }

@@ -1,0 +1,68 @@
+"""How many people have the points of a support, by the answers alone: expectation maximisation."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from dither_estimator.families import FloatArray
+from dither_estimator.nonparametric.deviations import softmax
+from dither_estimator.nonparametric.observations import Observations
+
+__all__ = ["PointAnswers", "by_log_ratio", "with_logits"]
+
+_EXPECTATION_STEPS = 400
+"""With answers at a small ε each step of expectation maximisation goes a short part of the way."""
+_SHARE_TOLERANCE = 1e-5
+"""The search for shares ends when none moves by more than this."""
+_LEAST = 1e-300
+
+
+@dataclass(frozen=True)
+class PointAnswers:
+    """What answers tell of the shares of the points and of all else, if the distribution of all else is known."""
+
+    chances: FloatArray
+    """The chance of each observed kind of answer for people at each point, and for all else; shape (kinds, shares)."""
+    counts: FloatArray
+    """How often each came, shape (kinds,)."""
+
+    @classmethod
+    def of(cls, observations: Sequence[Observations], cdf: Callable[[FloatArray], FloatArray]) -> "PointAnswers":
+        """Those of some observations, if `cdf` is the distribution function of all else at edges (k,)."""
+        rows = []
+        for part in observations:
+            of_others = cdf(part.edges.ravel()).reshape(*part.edges.shape, 1)
+            below = np.concatenate([part.points_below, of_others], axis=2)
+            found = np.tensordot(part.channel.steps.T, below, axes=1)
+            rows.append((found + part.channel.matrix[-1][:, np.newaxis, np.newaxis]).reshape(-1, below.shape[2]))
+        return cls(np.concatenate(rows).clip(_LEAST), np.concatenate([part.answers.ravel() for part in observations]))
+
+    def shares(self, first: FloatArray, expected: FloatArray) -> FloatArray:
+        """The shares that fit best, from `first` on (expectation maximisation), if there was one person more.
+
+        That person was at each point, or elsewhere, as is `expected` (points + 1,). Without it, points of which the
+        answers tell little, or all else, would have nobody, and what is known of them lies around that.
+        """
+        shares = first
+        for _ in range(_EXPECTATION_STEPS):
+            moved = shares * (self.counts / (self.chances @ shares) @ self.chances) + expected
+            before, shares = shares, moved / moved.sum()
+            if np.abs(shares - before).max() < _SHARE_TOLERANCE:
+                break
+        return shares
+
+    def information(self, shares: FloatArray) -> FloatArray:
+        """The information about the logarithms of the points' shares relative to all else, shape (points, points)."""
+        moved = self.chances @ by_log_ratio(shares) / (self.chances @ shares)[:, np.newaxis]
+        return np.asarray((moved.T * self.counts) @ moved)
+
+
+def with_logits(logits: FloatArray) -> FloatArray:
+    """The shares whose logarithms relative to the last are these, along the last axis."""
+    return softmax(np.concatenate([logits, np.zeros((*logits.shape[:-1], 1))], axis=-1))
+
+
+def by_log_ratio(shares: FloatArray) -> FloatArray:
+    """The derivatives of shares by the logarithms of the points' shares relative to the last one."""
+    return np.asarray(np.diag(shares) - np.outer(shares, shares))[:, :-1]

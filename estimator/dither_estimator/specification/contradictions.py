@@ -1,0 +1,78 @@
+"""What a new collection cannot have because it contradicts itself, but which one that is stored already may have."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from dither_estimator.specification.fields import SpecificationError
+from dither_estimator.specification.specification import Specification
+
+__all__ = ["new_specification", "refuse_contradictions"]
+
+
+def new_specification(data: Mapping[str, Any]) -> Specification:
+    """The specification of a collection that is new, or only thought of, as the JSON `data` describe it.
+
+    Raises `SpecificationError`, also where they contradict themselves, and what else `Specification.from_json` raises.
+    """
+    specification = Specification.from_json(data)
+    refuse_contradictions(specification, data)
+    return specification
+
+
+def refuse_contradictions(specification: Specification, data: Mapping[str, Any]) -> None:
+    """Raises `SpecificationError` where the `data` of a new collection, read as `specification`, contradict themselves.
+
+    A server reads what it has stored without this check, so that it never stops at a collection of an older version.
+    """
+    for part, fields in zip(specification.components, data.get("components") or (), strict=True):
+        try:
+            refuse_contradictions(part.specification, fields)
+        except SpecificationError as error:
+            raise SpecificationError(f"the component {part.name}: {error}") from None
+    _refuse_bounds_beside_all_values(specification, data)
+    _refuse_a_question_beside_all_values(specification)
+
+
+def _refuse_bounds_beside_all_values(specification: Specification, data: Mapping[str, Any]) -> None:
+    """Raises `SpecificationError` if devices would accept what has no logarithm, or nothing that the family has."""
+    minimum, maximum = specification.support.minimum, specification.support.maximum
+    if data.get("transform") == "log":
+        if minimum is not None and minimum < 0:
+            raise SpecificationError(
+                "minimum must not be below 0 when transform is log: raise minimum or leave transform out"
+            )
+        if maximum is not None and maximum <= 0:
+            raise SpecificationError(
+                "maximum must be above 0 when transform is log: raise maximum or leave transform out"
+            )
+        return
+    if specification.rivals or specification.family.discrete:
+        return
+    least, most = specification.family.support
+    for name, beside in (
+        ("minimum", minimum is not None and minimum >= most),
+        ("maximum", maximum is not None and maximum <= least),
+    ):
+        if beside:
+            where = f"from {least:g} to {most:g}" if most < float("inf") else f"above {least:g}"
+            raise SpecificationError(
+                f"{name} must leave some of the values of {specification.family.name}, which lie {where}: leave "
+                f"{name} out or name another family"
+            )
+
+
+def _refuse_a_question_beside_all_values(specification: Specification) -> None:
+    """Raises `SpecificationError` if the one question of policy `fixed` has the same answer for all values."""
+    if specification.policy.interval is None:
+        return
+    low, high = specification.policy.interval
+    least, most = specification.support.bounds(specification.transform)
+    if not specification.rivals:
+        least, most = max(least, specification.family.support[0]), min(most, specification.family.support[1])
+    if low < most and high > least:
+        return
+    where = "at HIGH or above" if high <= least else "at LOW or below"
+    raise SpecificationError(
+        f"policy must be fixed:LOW:HIGH with an interval that values lie in, or adaptive: all values lie {where}, so "
+        "that everybody would have the same answer"
+    )

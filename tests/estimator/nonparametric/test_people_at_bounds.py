@@ -1,0 +1,143 @@
+"""Many people at bounds that nobody declared as atoms: it is found out, before answers are lost to where nobody is."""
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from benchmarks.any_distribution import answers, learner_on
+from dither_client.posterior.sentences import CANNOT_TELL, NOT_COMPARED, verdict_lines
+from dither_estimator.checks.family_fits import fit_families
+from dither_estimator.families import FloatArray
+from dither_estimator.learning.nonparametric_learner import NonparametricLearner
+from dither_estimator.nonparametric import place, questions, support
+from dither_estimator.nonparametric.support import Support
+
+SHARES, SPENDINGS = Support(0.0, 100.0), Support(0.0)
+AT = np.array([1e-6, 10.0, 50.0, 90.0])
+
+
+def asked(values: FloatArray, support: Support, seed: int, epsilon: str = "1") -> NonparametricLearner:
+    """A learner that has asked all of these people."""
+    rng, learner = np.random.default_rng(seed), learner_on(support, epsilon, seed)
+    while learner.answers < len(values):
+        queries = learner.pool()
+        learner.learn_counts(answers(rng, queries, values[learner.answers : int(learner.renew_at)]))
+    return learner
+
+
+def at_both_ends(rng: np.random.Generator) -> FloatArray:
+    """45% have 0, 45% have 100."""
+    u = rng.random(1_500)
+    return np.where(u < 0.45, 0.0, np.where(u > 0.55, 100.0, 1_000 * (u - 0.45)))
+
+
+def with_zeros(rng: np.random.Generator) -> FloatArray:
+    """80% have 0, and all others a lognormal around 50."""
+    return np.where(rng.random(1_500) < 0.8, 0.0, np.exp(rng.normal(math.log(50), 1, 1_500)))
+
+
+def some_zeros(rng: np.random.Generator) -> FloatArray:
+    """40% have 0, and all others a gamma around 100."""
+    return np.where(rng.random(2_000) < 0.4, 0.0, rng.gamma(2, 50, 2_000))
+
+
+def never_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Hardly anybody is expected at a bound, and nobody is asked about it between quantiles."""
+    monkeypatch.setattr(questions, "_bound_in_turn", lambda mean, turn: None)
+    monkeypatch.setattr(support, "_AT_BOUND", -5.0)
+
+
+def told_late(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nor do few answers tell of it."""
+    never_asked(monkeypatch)
+    monkeypatch.setattr(place, "_TELL_OF_BOUNDS", 400.0)
+
+
+def mean_within(learner: NonparametricLearner) -> tuple[float, float]:
+    """The 90% interval of the population's mean."""
+    mean = learner.distribution.mean_value
+    assert mean is not None
+    low, high = mean.interval(0.9)
+    return float(low), float(high)
+
+
+def means_held() -> int:
+    """In how many of 8 collections the 90% interval holds the mean of people at both ends, 50."""
+    held = 0
+    for seed in range(8):
+        values = at_both_ends(np.random.default_rng(seed))
+        low, high = mean_within(asked(values, SHARES, seed))
+        held += low <= 50 <= high
+    return held
+
+
+def test_people_at_both_bounds_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Fewer than 4 of 8 intervals that hold in 90% of all cases do so once in 2,000 times."""
+    assert means_held() >= 4
+    told_late(monkeypatch)
+    monkeypatch.setattr(Support, "farthest", math.inf)
+    assert means_held() < 4
+
+
+@pytest.mark.parametrize(
+    ("people", "broken", "least"), [(with_zeros, told_late, 0.11), (some_zeros, never_asked, 0.12)]
+)
+def test_zeros_that_nobody_declared_are_found(
+    people: Callable[[np.random.Generator], FloatArray],
+    broken: Callable[[pytest.MonkeyPatch], None],
+    least: float,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The RMS of the largest error of F over 5 collections, which is known to a third of itself."""
+
+    def error() -> float:
+        worst = []
+        for seed in range(5):
+            values = people(np.random.default_rng(seed))
+            mean = asked(values, SPENDINGS, seed).distribution.cdf(AT).mean
+            worst.append(np.abs(mean - (values <= AT[:, np.newaxis]).mean(axis=1)).max())
+        return float(np.sqrt(np.square(worst).mean()))
+
+    assert error() < 0.09
+    broken(monkeypatch)
+    assert error() > least
+
+
+def test_no_family_is_named_where_everybody_is_at_a_bound() -> None:
+    for value, seed in ((100.0, 1), (100.0, 2), (0.0, 2)):
+        learner = asked(np.full(5_000, value), SHARES, seed, "2")
+        assert not fit_families(learner.counts, learner.distribution).fits
+        assert learner.distribution.quantile(np.array([0.5])).mean == pytest.approx(value, abs=1e-3)
+
+
+def nearly_all_zeros(rng: np.random.Generator) -> FloatArray:
+    """97% have 0, and all others a gamma around 100."""
+    return np.where(rng.random(1_500) < 0.97, 0.0, rng.gamma(2, 50, 1_500))
+
+
+def zeros_and_hundreds(rng: np.random.Generator) -> FloatArray:
+    return np.where(rng.random(1_500) < 0.5, 0.0, 100.0)
+
+
+@pytest.mark.parametrize(
+    ("people", "support", "epsilon"),
+    [
+        (nearly_all_zeros, SPENDINGS, "3"),
+        (nearly_all_zeros, Support(0.0, atoms=(0.0,)), "1"),
+        (nearly_all_zeros, SHARES, "3"),
+        (zeros_and_hundreds, Support(0.0, 100.0, atoms=(0.0, 100.0)), "3"),
+    ],
+)
+def test_where_nearly_everybody_has_one_value_that_is_said(
+    people: Callable[[np.random.Generator], FloatArray], support: Support, epsilon: str
+) -> None:
+    """No family is compared, but not because there were too few answers."""
+    learner = asked(people(np.random.default_rng(1)), support, 1, epsilon)
+    found = fit_families(learner.counts, learner.distribution).comparison
+    assert (found.families, found.verdict) == ((), NOT_COMPARED)
+    [sentence] = verdict_lines(found.families, found.verdict)
+    assert sentence.endswith("not compared, for nearly everybody has one and the same value, or one of two")
+    before = learner_on(support, epsilon, 1)
+    assert fit_families({}, before.distribution).comparison.verdict == CANNOT_TELL

@@ -1,0 +1,75 @@
+"""New collections that contradict themselves are refused; those that are stored already are read."""
+
+from typing import Any
+
+import pytest
+
+from dither_estimator.specification.contradictions import new_specification
+from dither_estimator.specification.specification import Specification, SpecificationError
+
+LOG = "minimum must not be below 0 when transform is log: raise minimum or leave transform out"
+ALIKE = "policy must be fixed:LOW:HIGH with an interval that values lie in, or adaptive: all values lie {}, so that"
+LAPLACE = {"mechanism": "laplace"}
+
+
+def check(fields: dict[str, Any]) -> None:
+    new_specification({"epsilon": 1, **fields})
+
+
+@pytest.mark.parametrize(
+    ("fields", "says"),
+    [
+        ({"transform": "log", "minimum": -5}, LOG),
+        ({"transform": "log", "minimum": -5, "family": "normal"}, LOG),
+        (
+            {"transform": "log", "maximum": 0, "family": "normal"},
+            "maximum must be above 0 when transform is log: raise",
+        ),
+        (
+            {"maximum": -5, "family": "gamma"},
+            "maximum must leave some of the values of gamma, which lie above 0: leave",
+        ),
+        ({"maximum": 0, "family": "weibull"}, "maximum must leave some of the values of weibull"),
+        (
+            {"minimum": 5, "family": "beta"},
+            "minimum must leave some of the values of beta, which lie from 0 to 1: leave",
+        ),
+        ({"components": [{"name": "a"}, {"name": "b", "transform": "log", "minimum": -5}]}, f"the component b: {LOG}"),
+        (LAPLACE | {"policy": "fixed:-5:-1", "minimum": 0}, ALIKE.format("at HIGH or above")),
+        (LAPLACE | {"policy": "fixed:-5:0", "minimum": 0}, ALIKE.format("at HIGH or above")),
+        ({"policy": "fixed:-5:-1", "minimum": 0}, ALIKE.format("at HIGH or above")),
+        ({"policy": "fixed:100:200", "maximum": 99.5, "family": "normal"}, ALIKE.format("at LOW or below")),
+        ({"policy": "fixed:-5:-1", "family": "gamma"}, ALIKE.format("at HIGH or above")),
+        (
+            {"policy": "fixed:-5:-1", "family": "normal", "transform": "log", "minimum": 1},
+            ALIKE.format("at HIGH or above"),
+        ),
+    ],
+)
+def test_a_contradiction_is_refused_in_a_sentence(fields: dict[str, Any], says: str) -> None:
+    Specification.from_json({"epsilon": 1, **fields})
+    with pytest.raises(SpecificationError) as caught:
+        check(fields)
+    assert says in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {},
+        {"transform": "log", "minimum": 0},
+        {"transform": "log", "minimum": 0, "family": "normal"},
+        {"minimum": -5, "family": "gamma"},
+        {"maximum": 0, "family": "normal"},
+        {"maximum": 0, "family": "poisson"},
+        {"maximum": -5, "families": [{"family": "gamma"}, {"family": "normal"}]},
+        {"policy": "fixed:-5:1", "minimum": 0},
+        {"policy": "fixed:-5:-1"},
+        {"policy": "fixed:-5:-1", "family": "normal"},
+        {"policy": "fixed:-5:-1", "family": "normal", "transform": "log", "minimum": 0},
+        {"policy": "fixed:-5:-1", "families": [{"family": "gamma"}, {"family": "normal"}]},
+        {"components": [{"name": "a"}, {"name": "b"}]},
+    ],
+)
+def test_what_does_not_contradict_itself_is_not_refused(fields: dict[str, Any]) -> None:
+    check(fields)
