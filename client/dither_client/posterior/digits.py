@@ -25,7 +25,7 @@ MOST_DIGITS = 12
 _ORDERS = 6
 """A number that is smaller than the largest quantile by more orders of magnitude than this is shown as 0."""
 _NOTHING = 1e-9
-"""A number of a population that is this part of its largest number or less is shown as 0."""
+"""A number of a population that is this part of its largest number, and of 1, or less is shown as 0."""
 _TINY = 1e-3
 """Where all numbers of a population are smaller than this, each has at least two significant digits."""
 
@@ -131,7 +131,7 @@ def _in_band(x: float, quantile: ParameterSummary, most: int, atoms: Set[float],
     Of a population, what is nothing beside the `largest` is 0; where that is tiny, `x` has two significant digits.
     """
     width = quantile.q95 - quantile.q05
-    if x not in atoms and abs(x) <= _NOTHING * largest:
+    if x not in atoms and abs(x) <= _NOTHING * min(largest, 1.0):
         return "0"
     if x in atoms or width <= 0:
         return rounded(x, 12)

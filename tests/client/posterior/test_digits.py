@@ -86,6 +86,12 @@ def test_what_is_nothing_beside_the_population_is_0_without_a_band() -> None:
     assert population_rows(quantiles, None)[0] == ("quantile_0.1", "0", "0.1", "0 to 0")
 
 
+def test_whole_units_are_told_however_large_others_are() -> None:
+    """After a few answers on the scale `log` the 90% quantile may be anything."""
+    quantiles = {"0.5": summary(0.2, 43.3, 9000.0), "0.9": summary(1e3, 4e11, 2e30)}
+    assert population_numbers(quantiles, None)["quantile_0.5"][2:5] == ("0", "0", "43")
+
+
 def test_a_mean_of_a_few_draws_far_away_is_not_told() -> None:
     """After a few answers on the scale `log` a single draw of many may be the mean."""
     wide = ParameterSummary(mean=5.4e32, sd=1.2e34, q05=0.1, q25=20.0, q50=3273.0, q75=8e6, q95=1.5e16)

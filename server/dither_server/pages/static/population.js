@@ -14,7 +14,7 @@ const ROUNDED = 1e-11; // atoms are named with twelve digits
 const MOST_DIGITS = 12; // the most decimals of a value
 const ENORMOUS = 1e12; // from here on a value has an exponent
 const UNUSUAL = 1e-6; // below this a value has one, too, where it is written with two digits
-const NOTHING = 1e-9; // this part of the largest value of the population, or less, is 0
+const NOTHING = 1e-9; // this part of the largest value of the population, and of 1, or less is 0
 const TINY = 1e-3; // where all values are smaller, each has at least two significant digits
 
 /** @type {(read: (level: Level) => number) => Summary} */
@@ -102,7 +102,7 @@ function inTwoDigits(x) {
  * @type {(x: number, band: Pick<Summary, "q05" | "q95">, decimals?: number, largest?: number) => string}
  */
 export function written(x, { q05, q95 }, decimals = MOST_DIGITS, largest = 0) {
-  if (Math.abs(x) <= NOTHING * largest) return "0";
+  if (Math.abs(x) <= NOTHING * Math.min(largest, 1)) return "0";
   if (Math.abs(x) >= ENORMOUS) return x.toExponential(2);
   const width = q95 - q05;
   if (width <= 0) return Number(x.toPrecision(12)).toLocaleString("en", { maximumFractionDigits: MOST_DIGITS });
