@@ -2,16 +2,17 @@
 
     python -m benchmarks.calibration_without_family [DRAWS [ANSWERS [EPSILON [FOLDER]]]]
 
-A truth is drawn from the prior: half of them have a base with its location, scale and shape, and deviate from it; the
-others are members of the smooth families of the whole line. Everyone answers what the learner of a collection asks,
-which knows none of this. Then the posterior probability below each quantile of the truth is uniform over the draws, and
-so is that of a lower log-likelihood than the truth's. The tests are those of `benchmarks.calibration`; the false-alarm
-rate of all of them together is `FALSE_ALARMS`.
+A truth is drawn from the prior: it has a base with its location, scale and shape, and deviates from it, or, in half of
+the draws and fewer where many answers come, it is a member of a smooth family of the whole line. Everyone answers what
+the learner of a collection asks, which knows none of this. Then the posterior probability below each quantile of the
+truth is uniform over the draws, and so is that of a lower log-likelihood than the truth's. The tests are those of
+`benchmarks.calibration`; the false-alarm rate of all of them together is `FALSE_ALARMS`.
 
 What is done is kept in `FOLDER`, so that the same command goes on where it stopped; after a change to the estimator it
 needs another folder.
 """
 
+import math
 import sys
 from collections.abc import Iterator, Sequence
 
@@ -21,6 +22,7 @@ from threadpoolctl import threadpool_limits
 
 from benchmarks.any_distribution import learner_on
 from benchmarks.calibration import FALSE_ALARMS, pvalues
+from dither_estimator.checks.averaging import against_families
 from dither_estimator.checks.family_fits import families_on
 from dither_estimator.families import FloatArray, find_family
 from dither_estimator.learning.population import FamilyPopulation
@@ -71,7 +73,8 @@ def _rows(found: FloatArray) -> Iterator[tuple[object, ...]]:
 def _run(seed: int, size: int, epsilon: str) -> FloatArray:
     """The ranks of one truth, in a collection in which questions follow the answers."""
     rng = np.random.default_rng([seed, 5])
-    truth = drawn_population(rng) if seed % 2 else drawn_member(rng)
+    odds = math.exp(-against_families(size * math.tanh(float(epsilon) / 2) ** 2))
+    truth = drawn_member(rng) if rng.random() < odds / (1 + odds) else drawn_population(rng)
     learner = learner_on(ANYWHERE, epsilon, seed)
     known = KnownPopulation(lambda x: truth.cdf(x).values[0], truth.quantile(LEVELS).values[0])
     with threadpool_limits(1):

@@ -28,7 +28,7 @@ from dither_estimator.nonparametric.posterior import estimate_distribution
 from dither_estimator.nonparametric.sampler import resampled
 from dither_estimator.nonparametric.support import ANYWHERE, Support
 
-__all__ = ["average_distribution", "averaged", "prior_shares", "shares_of"]
+__all__ = ["against_families", "average_distribution", "averaged", "prior_shares", "shares_of"]
 
 _EXACT, _DIRECTIONS = 4_000.0, 6
 """The information, in answers without noise, up to which a population may well follow a family as far as answers tell,
@@ -54,9 +54,8 @@ def average_distribution(
 def averaged(rng: np.random.Generator, distribution: Distribution, counts: Counts, found: FamilyFits) -> Distribution:
     """As many draws from the average, of which `distribution` is the part without a family and `found` the families."""
     size, fits = distribution.draw_count, [fit for fit in found.fits if fit.family.smooth]
-    shares = shares_of(
-        found.none + _against(counts), fits, prior_shares([fit.description for fit in fits], distribution.support)
-    )
+    prior = prior_shares([fit.description for fit in fits], distribution.support)
+    shares = shares_of(found.none + against_families(sum(known_by(counts).values())), fits, prior)
     ends = np.floor(np.cumsum(shares) * size + rng.random())
     parts = []
     likelihood = MassLikelihood.of(counts, distribution.base, BINS, distribution.support) if ends.any() else None
@@ -69,9 +68,12 @@ def averaged(rng: np.random.Generator, distribution: Distribution, counts: Count
     return Distribution(distribution.support, distribution.base, masses)
 
 
-def _against(counts: Counts) -> float:
-    """How much less likely it is than with little information that a family holds as far as answers tell, in nats."""
-    return _DIRECTIONS / 2 * math.log(max(sum(known_by(counts).values()) / _EXACT, 1.0))
+def against_families(information: float) -> float:
+    """The log prior odds, in nats, that no family holds as far as answers tell; 0 where these tell little.
+
+    `information` is that of all of them, in answers without noise.
+    """
+    return _DIRECTIONS / 2 * math.log(max(information / _EXACT, 1.0))
 
 
 def prior_shares(families: Sequence[Description], support: Support) -> FloatArray:

@@ -10,8 +10,8 @@ import pytest
 from scipy import stats
 
 from dither_client import Query, RandomizedResponse
-from dither_estimator.checks import averaging, family_fit
-from dither_estimator.checks.averaging import averaged, prior_shares, shares_of
+from dither_estimator.checks import family_fit
+from dither_estimator.checks.averaging import against_families, averaged, prior_shares, shares_of
 from dither_estimator.checks.family_fit import Description, FamilyFit
 from dither_estimator.checks.family_fits import FamilyFits, families_on, fit_families
 from dither_estimator.families import FloatArray, families, find_family
@@ -148,9 +148,19 @@ def test_a_family_that_holds_makes_errors_smaller_and_one_that_is_refused_change
 
 
 def test_the_more_answers_tell_the_less_likely_a_family_holds_as_far_as_they_do() -> None:
-    few, many, more = (averaging._against(asked(NORMAL.cdf, people, 1, "2")) for people in (4_000, 16_000, 32_000))
+    few, many, more = map(against_families, (2_300.0, 9_200.0, 18_400.0))
     assert few == 0
     assert more - many == pytest.approx(3 * np.log(2))
+
+    for people, least, most in ((4_000, 140, 160), (20_000, 3, 20)):
+        counts = asked(NORMAL.cdf, people, 1, "2")
+        without, fits = found_by(counts, size=300)
+        smooth = [fit for fit in fits.fits if fit.family.smooth]
+        prior = prior_shares([fit.description for fit in smooth], without.support)
+        even = np.logaddexp.reduce(np.log(prior) + [fit.log_evidence for fit in smooth])
+        found = averaged(np.random.default_rng(2), without, counts, replace(fits, none=even))
+        members = ~(found.masses[:, np.newaxis] == without.masses).all(axis=2).any(axis=1)
+        assert least <= members.sum() <= most
 
 
 def test_as_many_draws_as_before_whatever_share_families_have() -> None:
