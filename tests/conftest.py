@@ -6,4 +6,4 @@ from hypothesis import HealthCheck, settings
 settings.register_profile("dither", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("dither")
 
-pytest_plugins = ["testing.collector", "testing.order"]
+pytest_plugins = ["testing.collector", "testing.order", "testing.servers.seeds"]

@@ -23,6 +23,7 @@ from dither_server.settings import Settings
 from testing.patience import PATIENCE, until
 from testing.servers.defaults import ADMIN_TOKEN, SECRET, server_settings
 from testing.servers.namespaces import Machine
+from testing.servers.seeds import seed_learners
 
 __all__ = ["UNHURRIED", "ForkedServer", "RunningServer", "ServerProcess", "forked", "forks", "free_port", "running"]
 
@@ -222,6 +223,7 @@ def _serve(settings: Settings, lease_seconds: float, machine: Machine | None) ->
     if machine is not None:
         machine.enter()
     membership.LEASE_SECONDS = lease_seconds
+    seed_learners()
     serve(settings)
 
 

@@ -79,7 +79,7 @@ class CollectionLearner:
         self._check = collection.specification.misfit_check
         self._check_counts: dict[Query, npt.NDArray[np.int64]] = {}
         self._looks = store.looks(collection.number)
-        self._rng = np.random.default_rng()
+        self._rng = np.random.default_rng(_new_seed())
 
     @property
     def answers(self) -> int:
@@ -114,7 +114,7 @@ class CollectionLearner:
         members = without_members(shared, known_members)
         if missing is None or members is None:
             _log.warning("counts went back: learning them all again", extra={"collection": self.collection.id})
-            self._learner = any_learner(self.collection.specification, np.random.SeedSequence())
+            self._learner = any_learner(self.collection.specification, _new_seed())
             missing, members = missing_from({}, tables) or {}, shared
             known = -1
         update = self._learn(missing, members) if missing or members else Update(0, 0.0)
@@ -309,7 +309,12 @@ def stored_learner(collection: Collection, store: Store) -> AnyLearner:
         except InvalidSnapshot as error:
             facts = {"collection": collection.id, "why": str(error)}
             _log.warning("snapshot refused: learning the counts again", extra=facts)
-    return any_learner(collection.specification, np.random.SeedSequence())
+    return any_learner(collection.specification, _new_seed())
+
+
+def _new_seed() -> np.random.SeedSequence:
+    """Entropy of the machine."""
+    return np.random.SeedSequence()
 
 
 def _questions(queries: Iterable[Query], purpose: Purpose = "training") -> tuple[Question, ...]:
