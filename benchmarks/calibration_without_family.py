@@ -18,6 +18,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 from joblib import Memory, Parallel, delayed
+from scipy import stats
 from threadpoolctl import threadpool_limits
 
 from benchmarks.any_distribution import learner_on
@@ -28,8 +29,8 @@ from dither_estimator.families import FloatArray, find_family
 from dither_estimator.learning.population import FamilyPopulation
 from dither_estimator.likelihood.counts import Counts, merge_counts
 from dither_estimator.mechanisms.channels import channel_of
-from dither_estimator.nonparametric.base import SHAPE_SD, ShapedBase
-from dither_estimator.nonparametric.deviations import COSINES, LOG_PRIOR, SCALES, Deviations
+from dither_estimator.nonparametric.base import SHAPE_SD, Base, ShapedBase, Z
+from dither_estimator.nonparametric.deviations import BINS, COSINES, LOG_PRIOR, SCALES, softmax
 from dither_estimator.nonparametric.distribution import Distribution
 from dither_estimator.nonparametric.known import KnownPopulation
 from dither_estimator.nonparametric.support import ANYWHERE
@@ -45,6 +46,9 @@ _ANSWERS = 2_000
 _EPSILON = "2"
 _FIRST_SEED = 50_000
 """Smaller seeds were looked at before prior and questions were what they are."""
+_PARTS = 6_144
+"""So many equally likely parts of the base have densities of their own."""
+_MARGIN = 1e-15
 _PLACE_SD = (3.0, 1.0)
 """The sd of the location and of the log scale of truths; the posterior's prior of them is nearly flat."""
 
@@ -90,12 +94,16 @@ def _run(seed: int, size: int, epsilon: str) -> FloatArray:
 
 
 def drawn_population(rng: np.random.Generator, place_sd: tuple[float, float] = _PLACE_SD) -> Distribution:
-    """A distribution drawn from the prior, as a single draw; `place_sd` are those of location and log scale."""
+    """A distribution drawn from the prior, as a single draw; `place_sd` are those of location and log scale.
+
+    Deviations are functions here: the estimator's bins are nearly as fine as it can tell, and lie elsewhere.
+    """
     base = ShapedBase(np.concatenate([rng.normal(0.0, place_sd), rng.normal(0.0, SHAPE_SD)]))
-    deviations, node = Deviations(base), rng.choice(len(LOG_PRIOR), p=np.exp(LOG_PRIOR))
-    cosines = rng.normal(0.0, SCALES[node])
-    coefficients = np.concatenate([deviations.fitted[:-COSINES], cosines])
-    return Distribution(ANYWHERE, base, deviations.masses(coefficients[np.newaxis]))
+    sds = SCALES[rng.choice(len(LOG_PRIOR), p=np.exp(LOG_PRIOR))]
+    waves = np.sqrt(2) * np.cos(np.pi * np.outer((np.arange(_PARTS) + 0.5) / _PARTS, np.arange(1, COSINES + 1)))
+    below = np.append(0.0, np.cumsum(softmax(waves @ rng.normal(0.0, sds))))
+    levels = np.interp(stats.norm.cdf(Z), below, np.linspace(0.0, 1.0, _PARTS + 1)).clip(_MARGIN, 1 - _MARGIN)
+    return Distribution(ANYWHERE, Base(base.quantile(levels)), np.full((1, BINS), 1 / BINS))
 
 
 def drawn_member(rng: np.random.Generator, place_sd: tuple[float, float] = _PLACE_SD) -> FamilyPopulation:
