@@ -32,6 +32,7 @@ def walk(stranger: Walk, page: Page, link: str, answers: Callable[[], int]) -> N
     number = page.get_by_role("textbox").first
     expect(number).to_be_visible()
     assert page.evaluate("document.documentElement.scrollWidth") <= NARROW["width"]  # nothing is cut off
+    stranger.reload_if_told(page)
     stranger.fill(number, "540")
     send, onwards = (page.get_by_role("button", name=re.compile(words, re.IGNORECASE)).first for words in (_SEND, _ON))
     for _ in range(_MOST_STEPS):

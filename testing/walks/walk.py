@@ -6,8 +6,9 @@ import time
 from contextlib import suppress
 from dataclasses import dataclass, field
 
-from playwright.sync_api import Locator
+from playwright.sync_api import Locator, Page, expect
 
+from testing.browser.chromium import TIMEOUT_MS
 from testing.patience import PATIENCE
 from testing.reader import Shell
 
@@ -62,6 +63,14 @@ class Walk:
         """Types into a field, which takes a click to get there."""
         place.fill(text)
         self.clicks += 1
+
+    def reload_if_told(self, page: Page) -> None:
+        """Loads a page again if it says that a part of it has not come; a slow network may lose one."""
+        told = page.get_by_text("Load the page again").filter(visible=True)
+        expect(page.get_by_role("button", disabled=False).or_(told).first).to_be_visible(timeout=TIMEOUT_MS)
+        if told.count():
+            page.reload()
+            self.clicks += 1
 
     @property
     def seconds(self) -> float:

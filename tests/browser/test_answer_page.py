@@ -177,8 +177,23 @@ def test_without_scripts_the_page_says_what_else_there_is(open_page: OpenPage, s
     collection = site.create()
     page = open_page(java_script_enabled=False)
     page.goto(site.page(collection))
-    expect(page.get_by_text(f"Without it: dither answer {collection}")).to_be_visible()
+    expect(page.get_by_text(f"or use dither answer {collection}, which needs none")).to_be_visible()
     expect(page.locator("#form")).to_be_hidden()
+
+
+@pytest.mark.console_errors("Failed to load resource")
+def test_where_a_part_of_the_script_does_not_come_the_page_says_what_to_do(open_page: OpenPage, site: WebSite) -> None:
+    page = open_page()
+    page.route("**/web/client.js", lambda route: route.abort())
+    page.goto(site.page(site.create()))
+    told = page.get_by_text("it has not come. Load the page again")
+    expect(told).to_be_hidden()
+    page.evaluate("document.getAnimations().forEach((each) => each.finish())")  # 15 seconds later
+    expect(told).to_be_visible()
+    expect(page.get_by_role("button", name="Send one answer")).to_be_disabled()
+    page.unroute("**/web/client.js")
+    page.reload()
+    expect(page.get_by_role("button", name="Send one answer")).to_be_enabled()
 
 
 def test_the_question_is_there_before_the_script_and_nothing_can_be_sent_yet(
