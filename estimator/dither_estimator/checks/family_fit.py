@@ -123,7 +123,9 @@ class FamilyFit:
         precisions, axes = np.linalg.eigh(climb.curvature(mode))
         scores = rng.standard_normal((size, len(mode)))
         steps = mode + _WIDER * (scores / np.sqrt(np.maximum(precisions, 1.0))) @ axes.T
-        return self.family.constrain(climb.coordinates(steps)), 0.5 * (scores**2 - steps**2).sum(axis=1)
+        with np.errstate(over="ignore"):
+            theta = self.family.constrain(climb.coordinates(steps))
+        return theta, 0.5 * (scores**2 - steps**2).sum(axis=1)
 
     def below(self, theta: FloatArray, x: FloatArray) -> FloatArray:
         """The share of each member of `theta` (n, d) at or below each value of `x` (k,) in its own units, (n, k)."""
@@ -159,7 +161,7 @@ def fit_family(
     evidence = -loss - 0.5 * (len(known) - len(shapes)) * math.log1p(answers)
     if shapes:
         evidence -= 0.5 * math.log1p(_known_alone(climb.curvature(best), shapes[0]))
-    outside = _outside(description, family.constrain(climb.coordinates(best)[np.newaxis]), support)
+    outside = _outside(description, climb.coordinates(best)[np.newaxis], support)
     if outside > _MOST_OUTSIDE:
         evidence += answers * math.log1p(-min(outside, _NEARLY_ALL))
     return FamilyFit(description, evidence, climb, best)
@@ -173,12 +175,13 @@ def _known_alone(curvature: FloatArray, row: int) -> float:
     return max(float(known) - 1.0, 0.0)
 
 
-def _outside(description: Description, theta: FloatArray, support: Support) -> float:
-    """The share of the member `theta` (1, d) that lies beyond the bounds of the support."""
+def _outside(description: Description, coordinates: FloatArray, support: Support) -> float:
+    """The share of the member at these unconstrained `coordinates` (1, d) that lies beyond the support's bounds."""
     low, high = ((bound if bound is not None else math.nan) for bound in (support.minimum, support.maximum))
     ends = description.scaled(np.array([low, high]))
-    with np.errstate(all="ignore"):
-        below, up_to = find_family(description.family).cdf(theta, ends)[0].tolist()
+    family = find_family(description.family)
+    with np.errstate(all="ignore"):  # of people of whom nearly all have 0 a scale may be beyond all numbers
+        below, up_to = family.cdf(family.constrain(coordinates), ends)[0].tolist()
     if description.mirrored:
         below, up_to = 1 - below, 1 - up_to
     return (0.0 if math.isnan(low) else below) + (0.0 if math.isnan(high) else 1 - up_to)
@@ -206,6 +209,8 @@ class _Climb:
 
         with np.errstate(all="ignore"):
             found = minimize(self._negative, start, jac=True, method="L-BFGS-B")
+            if not math.isfinite(found.fun):  # one of its steps can lead to where no number has a density
+                found = minimize(self._height, start, method="Nelder-Mead")
         return found.x, float(found.fun)
 
     def curvature(self, steps: FloatArray) -> FloatArray:
@@ -214,6 +219,9 @@ class _Climb:
         with np.errstate(all="ignore"):
             found = np.array([self._negative(steps + each)[1] - self._negative(steps - each)[1] for each in apart])
         return np.nan_to_num((found + found.T) / (4 * _DIFFERENCE))
+
+    def _height(self, steps: FloatArray) -> float:
+        return float(np.nan_to_num(self._negative(steps)[0], nan=np.inf))
 
     def _negative(self, steps: FloatArray) -> tuple[float, FloatArray]:
         height, gradient = self.likelihood.negative_with_gradient(self.coordinates(steps))

@@ -103,6 +103,16 @@ def test_where_nearly_everybody_has_one_value_families_are_compared() -> None:
     assert fit_families(counts, distribution).comparison.verdict == NONE_OF_THESE
 
 
+def test_a_family_whose_nearest_member_no_number_holds_has_an_evidence() -> None:
+    """95% have 0: the nearest Weibull is infinitely wide, and a search for it can leave all numbers."""
+    cuts = np.geomspace(1e-9, 0.1, 32)
+    for seed in range(6):
+        counts = asked(cuts.reshape(8, 4).T, lambda x: np.full(x.shape, 0.95), 4_000, seed)
+        fit = fit_family(Description("weibull"), counts, cuts[0], cuts[-1], POSITIVE)
+        assert np.isfinite(fit.log_evidence)
+        assert not np.isnan(fit.proposals(np.random.default_rng(seed), 10)[0]).any()
+
+
 def test_values_as_near_to_a_bound_or_as_far_as_floating_point_has_them_are_described() -> None:
     """Priors of their scale would be narrower or wider than is allowed."""
     counts = asked(np.full((1, 8), 1e-150), lambda x: 0.5 + 0.0 * x, 4_000, 1, "2")
