@@ -8,6 +8,7 @@ import pytest
 
 from benchmarks.any_distribution import answers, learner_on
 from dither_client.posterior.sentences import CANNOT_TELL, NOT_COMPARED, verdict_lines
+from dither_estimator.checks.competing_families import NONE_OF_THESE
 from dither_estimator.checks.family_fits import fit_families
 from dither_estimator.families import FloatArray
 from dither_estimator.learning.nonparametric_learner import NonparametricLearner
@@ -124,7 +125,6 @@ def zeros_and_hundreds(rng: np.random.Generator) -> FloatArray:
 @pytest.mark.parametrize(
     ("people", "support", "epsilon"),
     [
-        (nearly_all_zeros, SPENDINGS, "3"),
         (nearly_all_zeros, Support(0.0, atoms=(0.0,)), "1"),
         (nearly_all_zeros, SHARES, "3"),
         (zeros_and_hundreds, Support(0.0, 100.0, atoms=(0.0, 100.0)), "3"),
@@ -141,3 +141,11 @@ def test_where_nearly_everybody_has_one_value_that_is_said(
     assert sentence.endswith("not compared, for nearly everybody has one and the same value, or one of two")
     before = learner_on(support, epsilon, 1)
     assert fit_families({}, before.distribution).comparison.verdict == CANNOT_TELL
+
+
+def test_where_the_few_others_are_known_it_is_said_which_families_the_answers_refuse() -> None:
+    learner = asked(nearly_all_zeros(np.random.default_rng(1)), SPENDINGS, 1, "3")
+    assert learner.distribution.atom_shares.mean[0] > 0.9
+    found = fit_families(learner.counts, learner.distribution).comparison
+    assert found.verdict == NONE_OF_THESE
+    assert len(found.families) == 6
