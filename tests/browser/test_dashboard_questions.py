@@ -76,9 +76,9 @@ def test_two_questions_are_answered_as_python_does(survey: Survey, open_page: Op
 def test_where_everybody_has_0_the_page_says_so(survey: Survey, open_page: OpenPage) -> None:
     shape = {"family": None, "transform": None, "range": None, "minimum": 0, "epsilon": 8}
     collection, page = survey.create(visibility="public", **shape), open_page()
-    survey.arrive(collection, 300, lambda _: 0.0)
+    survey.arrive(collection, 600, lambda _: 0.0)
     page.goto(f"{survey.url}/collections/{collection}")
-    expect(page.locator('[data-answers="300"]')).to_be_visible()
+    expect(page.locator('[data-answers="600"]')).to_be_visible()
     expect(page.get_by_text("Nearly everybody has 0 (90% sure: nine in ten or more).")).to_be_visible()
     expect(page.locator("#numbers table")).to_contain_text("Half have at most")
     report = page.request.get(f"{survey.url}/collections/{collection}/report").text()
