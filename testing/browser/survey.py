@@ -20,7 +20,7 @@ class Survey:
 
     def __init__(self, url: str) -> None:
         self.url = url
-        self._rng = random.Random(1)
+        self._chances: dict[str, random.Random] = {}
 
     def call(self, method: str, path: str, **content: Any) -> Any:
         return call(method, f"{self.url}/v1{path}", **content)
@@ -29,11 +29,15 @@ class Survey:
         return str(self.call("POST", "/collections", json=SPEC | {"particles": 200} | fields)["id"])
 
     def arrive(self, collection: str, count: int, held: Callable[[random.Random], Any] | None = None) -> None:
-        """Lets `count` people answer, a hundred at a time, who hold values that `held` draws."""
+        """Lets `count` people answer, a hundred at a time, who hold values that `held` draws.
+
+        Values and noise are the same for every collection.
+        """
         draw = held or (lambda rng: rng.lognormvariate(6.2, 0.7))
+        chance = self._chances.setdefault(collection, random.Random(1))
         for _ in range(0, count, 100):
             tickets = self.call("POST", f"/collections/{collection}/tickets", json={"count": 100})["tickets"]
-            answers = [parse_query(each["query"]).answer(draw(self._rng)) for each in tickets]
+            answers = [parse_query(each["query"]).answer(draw(chance), chance.randrange) for each in tickets]
             responses = [
                 {"ticket": each["ticket"], "answer": answer} for each, answer in zip(tickets, answers, strict=True)
             ]

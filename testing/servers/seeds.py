@@ -1,10 +1,13 @@
-"""One seed for every learner of a server, so that what a test finds is found again, but for what comes in time."""
+"""One seed for every learner of a server and every test, so that what is found is found again, but for timing."""
+
+import random
 
 import numpy as np
+import pytest
 
 from dither_server.owner import collection_learner
 
-__all__ = ["pytest_configure", "seed_learners"]
+__all__ = ["pytest_configure", "pytest_runtest_setup", "seed_learners"]
 
 
 def seed_learners() -> None:
@@ -14,3 +17,9 @@ def seed_learners() -> None:
 
 def pytest_configure() -> None:
     seed_learners()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup() -> None:
+    """Simulated people hold and answer the same whichever tests ran before; so do those of a fixture."""
+    random.seed(0)

@@ -29,7 +29,7 @@ _MOST_ORDERS = 1e12
 _STEEP = 20.0
 """The largest value by the least up to which a linear axis leaves room for all."""
 _MAX_INTEGERS = 400
-"""The most integers that are shown."""
+"""The most steps between the integers that are shown; of more, only every second, third, ... is."""
 
 
 @dataclass(frozen=True)
@@ -115,9 +115,12 @@ def _shown(population: Population, finest: float) -> tuple[FloatArray, bool] | N
     if not np.isfinite([lowest, highest]).all() or highest - lowest > _MAX_WIDTH:
         return None
     if population.discrete:
-        return np.arange(lowest, min(highest, lowest + _MAX_INTEGERS) + 1), False
-    edges = np.linspace(lowest, highest, _SHOWN_POINTS + 1)
-    return ((edges[1:] + edges[:-1]) / 2, False) if (np.diff(edges) > 0).all() else None
+        step = max(1.0, np.ceil((highest - lowest) / _MAX_INTEGERS))
+        x = np.arange(lowest, highest + step, step)
+    else:
+        edges = np.linspace(lowest, highest, _SHOWN_POINTS + 1)
+        x = (edges[1:] + edges[:-1]) / 2
+    return (x, False) if (np.diff(x) > 0).all() else None
 
 
 def _positive(population: Population, finest: float) -> tuple[float, float] | None:

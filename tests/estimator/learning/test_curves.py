@@ -55,6 +55,26 @@ def test_whole_numbers_have_probabilities() -> None:
     assert curve.x.tolist() == list(range(int(curve.x[0]), int(curve.x[-1]) + 1))
 
 
+@pytest.mark.parametrize(
+    ("family", "theta"),
+    [
+        pytest.param("poisson", [[rate] for rate in (228.0, 300.0, 539.0, 551.0, 559.0)], id="uncertain"),
+        pytest.param("negative_binomial", [[5_000.0, 0.5]], id="wide"),
+    ],
+)
+def test_many_whole_numbers_are_shown_from_end_to_end(family: str, theta: list[list[float]]) -> None:
+    """Only the first 400 would end at 536, below most people's, and the wide ones before their first fifth."""
+    population = FamilyPopulation(find_family(family), "identity", np.array(theta))
+    curve = population_curve(population)
+    assert curve is not None
+    assert curve.x == pytest.approx(curve.x.round(), abs=0)
+    assert len(curve.x) <= 402
+    below = np.median(population.cdf(curve.x[[0, -1]]).values, axis=0)
+    assert below[0] < 0.01
+    assert below[1] > 0.96
+    assert curve.quantiles["q50"] == pytest.approx(np.median(population.density(curve.x).values, axis=0))
+
+
 def test_bands_are_the_quantiles_over_the_members() -> None:
     theta = np.column_stack([np.linspace(-1, 1, 101), np.ones(101)])
     curve = population_curve(FamilyPopulation(NORMAL, "identity", theta))

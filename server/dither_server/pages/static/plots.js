@@ -21,6 +21,7 @@ const FEWER = 50;
 const NEARLY_WITHIN = 0.53; // of the width from the middle: a bound is just outside of the values
 export const ENORMOUS = 1e12; // from here on numbers have exponents, and so have those that are
 export const TINY = 1e-6; // as near to 0 as this
+const WHOLE_STEPS = Array.from({ length: 16 }, (_, k) => [1, 2, 5].map((digit) => digit * 10 ** k)).flat();
 /** @type {Map<string, Chart>} */
 const shown = new Map();
 
@@ -400,7 +401,7 @@ const kinds = {
         x: { time: false, range: (_, low, high) => [low - 0.5, high + 0.5] },
         y: { range: () => [0, 1.05 * Math.max(...(data()[5] ?? []).map(Number))] },
       },
-      axes: [axis({ size: 32, incrs: [1, 2, 5, 10, 20, 50, 100] }), axis({ size: width, ...SHARES.axis })],
+      axes: [axis({ size: 32, space: room, incrs: WHOLE_STEPS }), axis({ size: width, ...SHARES.axis })],
       series: [{}, hidden, hidden, hidden, hidden, hidden],
       hooks: { draw: [whiskers] },
     }),
