@@ -6,9 +6,11 @@ installed. A family that is not named here is called as in a specification.
 
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Mapping
+from fractions import Fraction
 from typing import Any
 
+from dither_client.mechanisms.epsilon import listed, parse_epsilon
 from dither_client.mechanisms.registry import QUERY_TYPES
 from dither_client.typed_numbers import written
 
@@ -112,10 +114,15 @@ def answers_text(answers: int) -> str:
     return f"{answers:,} answer{'' if answers == 1 else 's'}"
 
 
-def what_was_learnt(answers: int, epsilons: Iterable[str], members: int = 0) -> str:
-    """How much was learnt: `1,204 answers at ε = 1`, and what institutions counted of so many members."""
+def what_was_learnt(
+    answers: int, by_epsilon: Mapping[Fraction, int] | Mapping[str, int] | None = None, members: int = 0
+) -> str:
+    """How much was learnt: `1,204 answers at ε = 1`, and what institutions counted of so many members.
+
+    Of `by_epsilon`, how many answers came at each ε, those are told at which some came.
+    """
     learnt = answers_text(answers)
-    if known := ", ".join(epsilons):
+    if known := listed(parse_epsilon(epsilon) for epsilon, number in (by_epsilon or {}).items() if number):
         learnt += f" at ε = {known}"
     if members:
         counts = f"the counts of {members:,} members of institutions"

@@ -4,7 +4,6 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from dither_client.mechanisms.epsilon import epsilon_text
 from dither_client.posterior.digits import correlation_numbers, population_numbers, rounded, summary_numbers
 from dither_client.posterior.names import UNASSUMED, answers_text, assumption, what_was_learnt
 from dither_client.posterior.sentences import ONLY_ASSUMED, unit_text, zeros_and_ones
@@ -44,11 +43,10 @@ def part_basis(found: "Posterior", label: str) -> str:
     if not answers or not found.family:
         return "" if answers else ONLY_ASSUMED
     kind, place = ("group", "in") if found.groups else (str(found.terms.get("period", "period")), "of")
-    epsilons = [epsilon_text(epsilon) for epsilon, number in found.answers_by_epsilon.items() if number]
     learnt = (
-        f"{what_was_learnt(answers, ())} of this group alone"
+        f"{what_was_learnt(answers)} of this group alone"
         if alone
-        else f"{what_was_learnt(answers, epsilons)} of all {kind}s, which borrow from each other"
+        else f"{what_was_learnt(answers, found.answers_by_epsilon)} of all {kind}s, which borrow from each other"
     )
     assumed = assumption(found.family, found.transform).replace("the values", f"the values {place} each {kind}")
     return f"This rests on {learnt}" + (f", and holds if {assumed}." if assumed else UNASSUMED[found.family])

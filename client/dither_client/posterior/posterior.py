@@ -10,7 +10,6 @@ from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 from dither_client.extras import require_extra
-from dither_client.mechanisms.epsilon import epsilon_text
 from dither_client.mechanisms.query import Query
 from dither_client.posterior.particles import Particles
 from dither_client.posterior.population import quantile_at, share_at
@@ -161,10 +160,9 @@ class Posterior:
         """
         if not self.learnt or not (self.family or self.components):
             return ""
-        epsilons = [epsilon_text(epsilon) for epsilon, number in self.answers_by_epsilon.items() if number]
         drifts = self.terms.get("drift") and self.periods
         latest = (str(self.terms["period"]), list(self.periods)[-1]) if drifts else None
-        return basis_sentence((self.family, self.transform), self, epsilons, latest)
+        return basis_sentence((self.family, self.transform), self, latest)
 
     @property
     def mean(self) -> dict[str, float]:

@@ -1,7 +1,7 @@
 """What a posterior, its checks and its comparison of families say, in words for people."""
 
 import math
-from collections.abc import Collection, Iterable, Mapping, Sequence, Set
+from collections.abc import Collection, Mapping, Sequence, Set
 from fractions import Fraction
 from statistics import NormalDist
 from typing import TYPE_CHECKING
@@ -78,7 +78,6 @@ REFUSED_LOG_ODDS = math.log(100)
 def basis_sentence(
     distribution: tuple[str, str],
     posterior: "PosteriorReply | Posterior",
-    epsilons: Iterable[str],
     latest: tuple[str, str] | None = None,
 ) -> str:
     """What a posterior rests on: how many answers were learnt, and what is assumed of the population.
@@ -86,7 +85,7 @@ def basis_sentence(
     `distribution` is a family and the scale on which it holds. With `latest`, a kind of calendar period and the label
     of the newest, the distribution drifts, and the population is that of this period.
     """
-    learnt = what_was_learnt(posterior.answers, epsilons, posterior.members)
+    learnt = what_was_learnt(posterior.answers, posterior.answers_by_epsilon, posterior.members)
     if posterior.components:
         alone = " and ".join(f"{part.answers:,} about {name} alone" for name, part in posterior.components.items())
         return (

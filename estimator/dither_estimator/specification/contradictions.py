@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from dither_estimator.specification.fields import SpecificationError
+from dither_estimator.specification.fields import SpecificationError, read_range, refuse_beyond_bounds
 from dither_estimator.specification.specification import Specification
 
 __all__ = ["new_specification", "refuse_contradictions"]
@@ -30,6 +30,7 @@ def refuse_contradictions(specification: Specification, data: Mapping[str, Any])
         except SpecificationError as error:
             raise SpecificationError(f"the component {part.name}: {error}") from None
     _refuse_bounds_beside_all_values(specification, data)
+    _refuse_a_range_beside_all_values(specification, data)
     _refuse_a_question_beside_all_values(specification)
 
 
@@ -54,11 +55,30 @@ def _refuse_bounds_beside_all_values(specification: Specification, data: Mapping
         ("maximum", maximum is not None and maximum <= least),
     ):
         if beside:
-            where = f"from {least:g} to {most:g}" if most < float("inf") else f"above {least:g}"
             raise SpecificationError(
-                f"{name} must leave some of the values of {specification.family.name}, which lie {where}: leave "
-                f"{name} out or name another family"
+                f"{name} must leave some of the values of {_values_of_family(specification)}: leave {name} out or name "
+                "another family"
             )
+
+
+def _values_of_family(specification: Specification) -> str:
+    """What the family is called, and where its values lie."""
+    least, most = specification.family.support
+    where = f"from {least:g} to {most:g}" if most < float("inf") else f"above {least:g}"
+    return f"{specification.family.name}, which lie {where}"
+
+
+def _refuse_a_range_beside_all_values(specification: Specification, data: Mapping[str, Any]) -> None:
+    """Raises `SpecificationError` if the rough range of most values leaves the bounds, or has none of the family's."""
+    if data.get("range") is None or not specification.parametric:
+        return
+    low, high = read_range("identity", data["range"])
+    refuse_beyond_bounds(low, high, specification.support)
+    least, most = specification.family.support
+    if data.get("transform") != "log" and (low >= most or high <= least):
+        raise SpecificationError(
+            f"range must have some of the values of {_values_of_family(specification)}: correct range or leave it out"
+        )
 
 
 def _refuse_a_question_beside_all_values(specification: Specification) -> None:

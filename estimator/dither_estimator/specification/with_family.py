@@ -14,7 +14,7 @@ from dither_estimator.checks.goodness_of_fit import MisfitCheck
 from dither_estimator.design.goal import parse_goal
 from dither_estimator.families import Family
 from dither_estimator.nonparametric.support import Support
-from dither_estimator.priors.prior import Prior, parse_prior
+from dither_estimator.priors.prior import InvalidPrior, Prior, parse_prior
 from dither_estimator.specification.competing_families import parse_competing
 from dither_estimator.specification.fields import (
     DEFAULT_PARTICLES,
@@ -143,4 +143,8 @@ def _prior(family: Family, transform: Transform, support: Support, data: Mapping
         return parse_prior(family, prior)
     if limits is None:
         return default_prior(family, transform, support)
-    return parse_prior(family, family.range_prior(*read_range(transform, limits), guessed=transform == "identity"))
+    terms = family.range_prior(*read_range(transform, limits), guessed=transform == "identity")
+    try:
+        return parse_prior(family, terms)
+    except InvalidPrior:
+        raise SpecificationError("range must be of numbers that are at most about 1e99 and not all but equal") from None

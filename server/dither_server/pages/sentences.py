@@ -154,7 +154,6 @@ def basis(specification: Specification, posterior: PosteriorReply) -> str:
     return basis_sentence(
         (specification.family.name, specification.transform),
         posterior,
-        [epsilon for epsilon, number in posterior.answers_by_epsilon.items() if number],
         _latest(specification, posterior),
     )
 
