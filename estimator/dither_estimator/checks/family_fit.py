@@ -129,7 +129,8 @@ class FamilyFit:
 
     def below(self, theta: FloatArray, x: FloatArray) -> FloatArray:
         """The share of each member of `theta` (n, d) at or below each value of `x` (k,) in its own units, (n, k)."""
-        found = self.family.cdf(theta, self.description.scaled(x))
+        with np.errstate(over="ignore"):  # values may be huge, and a member's scale tiny
+            found = self.family.cdf(theta, self.description.scaled(x))
         return 1 - found if self.description.mirrored else found
 
 

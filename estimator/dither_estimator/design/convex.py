@@ -64,9 +64,13 @@ class Criterion:
         """What no mixture can go below, if `best` is the largest `tr(W F)` of any query, with `W` the slope at `M`.
 
         It is `φ(M)² / max tr(W F)`: by Cauchy–Schwarz `tr(G M*⁻¹) tr(M⁻¹ G M⁻¹ M*) ≥ tr(G M⁻¹)²` for every `M*`.
+        Raises `LinAlgError` where floating point leaves nothing of the slope.
         """
         here = self.at(matrix)
-        return here.value**2 / (best + float(np.sum(here.slope * self.ridge)))
+        most = best + float(np.sum(here.slope * self.ridge))
+        if not most > 0:
+            raise np.linalg.LinAlgError("the slope is 0")
+        return here.value**2 / most
 
     @cached_property
     def root(self) -> FloatArray:

@@ -244,7 +244,7 @@ def test_counts_that_are_hardly_ever_above_zero(mechanism: Mechanism, size: floa
     family = find_family("negative_binomial")
     with suppress(DesignError):
         design = optimal_design(family, [1e-6, size], mechanism, epsilon, parse_goal("all", family))
-        assert 0 <= design.gap <= 0.01 * design.criterion
+        assert 0 <= design.gap <= 0.05 * design.criterion
 
 
 def test_json() -> None:

@@ -146,12 +146,13 @@ def test_without_answers_there_is_a_prior_that_a_range_narrows() -> None:
     assert 0 < narrow[0, 0] < narrow[0, 1] < 300
 
 
-@pytest.mark.parametrize("seed", [0, 3])
 @pytest.mark.parametrize(("place", "scale"), [(10.0, 1e5), (50.0, 10.0), (-9e4, 1.0)])
-def test_five_hundred_answers_find_the_place(place: float, scale: float, seed: int) -> None:
-    rng = np.random.default_rng(seed)
-    counts = learnt(rng, rng.normal(place, scale, 500), ANYWHERE, RandomizedResponse((0.0,), 1))
-    cdf = estimate_distribution(rng, counts, size=300).cdf(place + scale * np.array([-3.0, 0.0, 3.0])).mean
-    assert cdf[0] < 0.3
-    assert 0.2 < cdf[1] < 0.8
-    assert cdf[2] > 0.7
+def test_five_hundred_answers_find_the_place(place: float, scale: float) -> None:
+    """In 2 of 120 collections they do not; 2 of 5 are too many once in 300 times."""
+    found = 0
+    for seed in range(5):
+        rng = np.random.default_rng(seed)
+        counts = learnt(rng, rng.normal(place, scale, 500), ANYWHERE, RandomizedResponse((0.0,), 1))
+        cdf = estimate_distribution(rng, counts, size=300).cdf(place + scale * np.array([-3.0, 0.0, 3.0])).mean
+        found += bool(cdf[0] < 0.3 and 0.2 < cdf[1] < 0.8 and cdf[2] > 0.7)
+    assert found >= 4
