@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from dither_estimator.specification.fields import SpecificationError, read_range, refuse_beyond_bounds
+from dither_estimator.specification.fields import SpecificationError, read_range
 from dither_estimator.specification.specification import Specification
 
 __all__ = ["new_specification", "refuse_contradictions"]
@@ -69,11 +69,15 @@ def _values_of_family(specification: Specification) -> str:
 
 
 def _refuse_a_range_beside_all_values(specification: Specification, data: Mapping[str, Any]) -> None:
-    """Raises `SpecificationError` if the rough range of most values leaves the bounds, or has none of the family's."""
+    """Raises `SpecificationError` if the rough range of most values has none between the bounds, or of the family."""
     if data.get("range") is None or not specification.parametric:
         return
     low, high = read_range("identity", data["range"])
-    refuse_beyond_bounds(low, high, specification.support)
+    least, most = specification.support.bounds("identity")
+    if low >= most or high <= least:
+        raise SpecificationError(
+            "range must have some of the values between minimum and maximum: correct range or leave it out"
+        )
     least, most = specification.family.support
     if data.get("transform") != "log" and (low >= most or high <= least):
         raise SpecificationError(

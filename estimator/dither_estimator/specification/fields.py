@@ -47,7 +47,6 @@ __all__ = [
     "read_range",
     "read_rho",
     "read_support",
-    "refuse_beyond_bounds",
     "refuse_fields_of_families",
     "refuse_fields_of_numbers",
 ]
@@ -174,17 +173,12 @@ def read_around(support: Support, data: Mapping[str, Any]) -> tuple[float, float
     low, high = read_range("identity", data["range"])
     if data.get("minimum") is None and support.minimum is not None and low < support.minimum:
         raise SpecificationError("range must not begin below 0 when transform is log")
-    refuse_beyond_bounds(low, high, support)
-    return low, high
-
-
-def refuse_beyond_bounds(low: float, high: float, support: Support) -> None:
-    """Raises `SpecificationError` if the range of most values, in their own units, leaves the bounds of all."""
     least, most = support.bounds("identity")
     if low < least:
         raise SpecificationError("range must not begin below minimum")
     if high > most:
         raise SpecificationError("range must not end above maximum")
+    return low, high
 
 
 def refuse_fields_of_families(data: Mapping[str, Any]) -> None:

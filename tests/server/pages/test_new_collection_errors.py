@@ -118,7 +118,7 @@ FIRST = {"name", "family", "transform", "low", "high", "range", "epsilon", "mech
         ({"decimals": "two"}, "decimals", "Decimals must be a whole number."),
         ({"unit": "€" * 81}, "unit", "Unit: "),
         ({"privacy_url": "http://b.example"}, "privacy_url", "“Page about privacy”: "),
-        ({"minimum": "9", "maximum": "5"}, "minimum", "The minimum must be below the maximum."),
+        ({"minimum": "900", "maximum": "500"}, "minimum", "The minimum must be below the maximum."),
         ({"period": "year"}, "period", "Period must be day, week or month."),
         ({"period": "week", "family": "nonparametric"}, "period", "Period needs a family with parameters"),
         (PANEL | {"panel_answers": "few"}, "panel_answers", "“Times that each person answers” must be a whole number."),
