@@ -127,8 +127,7 @@ class FamilyPopulation:
         return Draws(np.diff(self.cdf(edges).values, axis=1) / np.diff(edges))
 
     def points(self, levels: FloatArray) -> FloatArray:
-        few = FamilyPopulation(self.family, self.transform, self._few)
-        return np.asarray(np.median(few.quantile(levels).values, axis=0))
+        return np.asarray(np.median(self.quantile(levels).values, axis=0))
 
     def mean_quantiles(self, levels: FloatArray) -> FloatArray:
         """Posterior mean quantiles: exact at the outermost levels, and from some draws at the levels between."""
