@@ -63,7 +63,7 @@ def test_whole_numbers_have_probabilities() -> None:
     ],
 )
 def test_many_whole_numbers_are_shown_from_end_to_end(family: str, theta: list[list[float]]) -> None:
-    """The ends of some of the draws would be below most people's, and 400 numbers less than a fifth of the wide ones."""
+    """The ends of some draws would be below most people, and 400 numbers less than a fifth of those that are wide."""
     population = FamilyPopulation(find_family(family), "identity", np.array(theta))
     curve = population_curve(population)
     assert curve is not None
