@@ -23,7 +23,7 @@ WRITING = """
         const from = turned ? f + b * x - before : a * x + e - before;
         const fits = from >= -1 && from + long <= 1 + (turned ? this.canvas.height : this.canvas.width);
         const id = this.canvas.closest(".plot")?.id;
-        (globalThis.written[id] ??= {})[text] = { fits, turned, from, to: from + long };
+        if (text) (globalThis.written[id] ??= {})[text] = { fits, turned, from, to: from + long };
         write.call(this, text, x, y);
     };
     const clear = CanvasRenderingContext2D.prototype.clearRect;
