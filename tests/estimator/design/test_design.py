@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from dither_client import Laplace, Query, RandomizedResponse
+from dither_estimator.design.convex import Criterion
 from dither_estimator.design.design import Design, DesignError, Mechanism, optimal_design
 from dither_estimator.design.goal import parse_goal
 from dither_estimator.families import Family, FloatArray, families, find_family
@@ -245,6 +246,11 @@ def test_counts_that_are_hardly_ever_above_zero(mechanism: Mechanism, size: floa
     with suppress(DesignError):
         design = optimal_design(family, [1e-6, size], mechanism, epsilon, parse_goal("all", family))
         assert 0 <= design.gap <= 0.05 * design.criterion
+
+
+def test_where_rounding_leaves_nothing_of_the_slope_no_bound_is_told() -> None:
+    with pytest.raises(np.linalg.LinAlgError, match="the slope is 0"):
+        Criterion(np.zeros((2, 2)), 1e-7 * np.eye(2)).bound(np.eye(2), 0.0)
 
 
 def test_json() -> None:
