@@ -127,7 +127,10 @@ class FamilyPopulation:
         return Draws(np.diff(self.cdf(edges).values, axis=1) / np.diff(edges))
 
     def points(self, levels: FloatArray) -> FloatArray:
-        return np.asarray(np.median(self.quantile(levels).values, axis=0))
+        """So far from the middle that three quarters of the draws have theirs nearer to it."""
+        each = self.quantile(levels).values
+        low, middle, high = np.quantile(each, [0.25, 0.5, 0.75], axis=0, method="inverted_cdf")
+        return np.select([levels < 0.5, levels > 0.5], [low, high], middle)
 
     def mean_quantiles(self, levels: FloatArray) -> FloatArray:
         """Posterior mean quantiles: exact at the outermost levels, and from some draws at the levels between."""

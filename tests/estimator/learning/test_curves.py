@@ -75,6 +75,15 @@ def test_many_whole_numbers_are_shown_from_end_to_end(family: str, theta: list[l
     assert curve.quantiles["q50"] == pytest.approx(np.median(population.density(curve.x).values, axis=0))
 
 
+def test_two_possibilities_are_both_shown() -> None:
+    """By three of five draws all people lie below the median of the others, where their own ends are."""
+    population = FamilyPopulation(find_family("poisson"), "identity", np.array([[540.0]] * 6 + [[720.0]] * 4))
+    curve = population_curve(population)
+    assert curve is not None
+    assert curve.x[0] < 540 < 720 < curve.x[-1]
+    assert np.median(population.quantile(np.array([0.995])).values) < 720
+
+
 def test_bands_are_the_quantiles_over_the_members() -> None:
     theta = np.column_stack([np.linspace(-1, 1, 101), np.ones(101)])
     curve = population_curve(FamilyPopulation(NORMAL, "identity", theta))

@@ -146,10 +146,9 @@ def test_completion_is_counted_by_question(any_site: Site) -> None:
 
 def dropped_out(site: Site, collection: str, by_value: bool) -> dict[str, Any]:
     """800 tickets of two periods, of which a quarter is not answered: those with high thresholds, or any."""
-    rng = random.Random(5)
     for _ in range(2):
         tickets = asked(site, collection, 400)
-        rng.shuffle(tickets)
+        random.shuffle(tickets)
         if by_value:
             tickets.sort(key=lambda one: one[1])
         answer_all(site, collection, [ticket for ticket, _ in tickets[:300]])
@@ -171,32 +170,37 @@ def test_the_analyst_is_warned_when_completion_depends_on_the_question(any_site:
 
 
 def test_drop_out_at_random_is_no_reason_to_warn(site: Site) -> None:
-    """A false alarm has a chance of 0.67% at these two looks; whom chance drops is seeded, the questions are not."""
-    collection = site.create()
-    found = dropped_out(site, collection, by_value=False)
-    assert len(found["completion"]["looks"]) == 2
-    assert not found["completion"]["alarm"]
-    assert not any("Completion" in text for text in found["warnings"])
+    """Five collections with one false alarm in 150 each: more than two have one in 3 of a million runs."""
+    alarms = 0
+    for _ in range(5):
+        found = dropped_out(site, site.create(), by_value=False)
+        assert len(found["completion"]["looks"]) == 2
+        assert any("Completion" in text for text in found["warnings"]) == found["completion"]["alarm"]
+        alarms += found["completion"]["alarm"]
+    assert alarms <= 2
 
 
 def test_people_who_choose_one_epsilon_may_drop_out_more(site: Site) -> None:
     """A third of those at 0.5 drop out and nobody else: no answer depends on a value, and questions at 4 lie elsewhere.
 
-    A false alarm has a chance of 0.67%, as above: whom chance drops is seeded, the questions are not.
+    False alarms are as rare as above. Had tickets of both ε been compared with each other, all five would be alarms.
     """
-    collection = site.create(epsilon=0.5, epsilon_choices=[0.5, 4], mechanism="randomized_response")
-    rng, path = random.Random(5), f"/v1/collections/{collection}/tickets"
-    for _ in range(2):
-        for epsilon, dropping in ((0.5, 67), (4, 0)):
-            got = site.client.post(path, json={"count": 200, "epsilon": epsilon}).json()["tickets"]
-            tickets = [item["ticket"] for item in got]
-            rng.shuffle(tickets)
-            answer_all(site, collection, tickets[dropping:])
-        site.clock.now += PERIOD
-    site.clock.now += PROMPT + SKEW + PERIOD
-    found = once(site, collection, lambda found: found["completion"]["answers"] == 666)
-    assert [look["tickets"] for look in found["completion"]["looks"]] == [400, 800]
-    assert not found["completion"]["alarm"]
+    alarms = 0
+    for _ in range(5):
+        collection = site.create(epsilon=0.5, epsilon_choices=[0.5, 4], mechanism="randomized_response")
+        path = f"/v1/collections/{collection}/tickets"
+        for _ in range(2):
+            for epsilon, dropping in ((0.5, 67), (4, 0)):
+                got = site.client.post(path, json={"count": 200, "epsilon": epsilon}).json()["tickets"]
+                tickets = [item["ticket"] for item in got]
+                random.shuffle(tickets)
+                answer_all(site, collection, tickets[dropping:])
+            site.clock.now += PERIOD
+        site.clock.now += PROMPT + SKEW + PERIOD
+        found = once(site, collection, lambda found: found["completion"]["answers"] == 666)
+        assert [look["tickets"] for look in found["completion"]["looks"]] == [400, 800]
+        alarms += found["completion"]["alarm"]
+    assert alarms <= 2
 
 
 def test_tickets_that_are_still_out_are_no_drop_outs(site: Site) -> None:
