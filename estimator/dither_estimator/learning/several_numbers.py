@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import combinations, permutations
+from itertools import combinations, product
 from typing import Any
 
 import numpy as np
@@ -32,9 +32,8 @@ from dither_estimator.particles.system import ParticleSystem
 __all__ = ["Part", "SeveralNumbers", "column_names", "estimate_several_numbers"]
 
 _REGRESSION_DRAWS = 200
-_REGRESSION_POINTS = 17
-_OUTERMOST = 2.3
-"""Regressions are given at values whose normal scores lie within this: all but one person in fifty have them."""
+_PLACES = np.linspace(-2.3, 2.3, 17)
+"""Regressions are given at values with these normal scores: all but one person in fifty lie between them."""
 _SCORES = np.linspace(-5.0, 5.0, 201)
 """Where quantile functions are tabulated, in normal scores; between them they are interpolated."""
 _BEYOND = 1e-7
@@ -64,14 +63,10 @@ class SeveralNumbers(Unscaled):
     def fields(self) -> dict[str, Any]:
         names = [part.name for part in self.parts]
         pairs = combinations(range(len(names)), 2)
-        regressions = {
-            f"{names[target]},{names[given]}": self._regression(target, given)
-            for target, given in permutations(range(len(names)), 2)
-        }
         return {
             "components": {part.name: self._component(number) for number, part in enumerate(self.parts)},
             "correlations": {f"{names[i]},{names[j]}": self._correlation(i, j) for i, j in pairs},
-            "regressions": {name: found for name, found in regressions.items() if found is not None},
+            "regressions": self._regressions(),
         }
 
     def summaries(self) -> dict[str, ParameterSummary]:
@@ -110,23 +105,33 @@ class SeveralNumbers(Unscaled):
         assert found is not None  # correlations are finite
         return found
 
-    def _regression(self, target: int, given: int) -> Regression | None:
-        """None while the posterior is wider than floating point can hold."""
+    def _regressions(self) -> dict[str, Regression]:
+        """Those of each number by each other one, while the posterior is no wider than floating point can hold."""
         rows = np.linspace(0, len(self.joint.correlations) - 1, _REGRESSION_DRAWS).astype(int)
-        wanted, known = self.populations[target].at(rows), self.populations[given].at(rows)
+        populations = [population.at(rows) for population in self.populations]
         with np.errstate(over="ignore", invalid="ignore"):
-            x = np.unique(known.points(ndtr(np.linspace(-_OUTERMOST, _OUTERMOST, _REGRESSION_POINTS))))
-            table = wanted.quantile(ndtr(_SCORES)).values
-        if not (np.isfinite(x).all() and np.isfinite(table).all()):
-            return None
-        x = np.array([float(f"{value:.7g}") for value in x])
-        scores = ndtri(np.clip(known.cdf(x).values, _BEYOND, 1 - _BEYOND))
-        rho = self.joint.correlation(target, given)[rows, np.newaxis]
-        lines = {
-            name: bands(Draws(_interpolated(table, rho * scores + np.sqrt(1 - rho**2) * ndtri(share))))
-            for name, share in QUANTILES.items()
-        }
-        return Regression(tuple(x.tolist()), **lines)
+            tables = [population.quantile(ndtr(_SCORES)).values for population in populations]
+            places = [population.points(ndtr(_PLACES)) for population in populations]
+        told = [number for number, table in enumerate(tables) if np.isfinite(table).all()]
+        known = {n: _known(populations[n], place) for n, place in enumerate(places) if np.isfinite(place).all()}
+        found = {}
+        for target, given in product(told, known):
+            if target == given:
+                continue
+            x, scores = known[given]
+            rho = self.joint.correlation(target, given)[rows, np.newaxis]
+            lines = {
+                name: bands(Draws(_interpolated(tables[target], rho * scores + np.sqrt(1 - rho**2) * ndtri(share))))
+                for name, share in QUANTILES.items()
+            }
+            found[f"{self.parts[target].name},{self.parts[given].name}"] = Regression(tuple(x.tolist()), **lines)
+        return found
+
+
+def _known(population: FamilyPopulation | DistributionPopulation, place: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Values (k,) about these places, and their normal scores in each draw (n, k)."""
+    x = np.array([float(f"{value:.7g}") for value in np.unique(place)])
+    return x, ndtri(np.clip(population.cdf(x).values, _BEYOND, 1 - _BEYOND))
 
 
 def column_names(names: Sequence[str], columns: Sequence[Sequence[str]]) -> tuple[str, ...]:
