@@ -16,7 +16,7 @@ from dither_estimator.learning.learners import new_learner
 from dither_estimator.mechanisms.channels import channel_of
 from dither_estimator.specification.specification import Specification
 
-POPULATIONS = 100
+POPULATIONS = 70
 
 Table = dict[Query, npt.NDArray[np.int64]]
 

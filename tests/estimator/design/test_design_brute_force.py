@@ -145,8 +145,9 @@ def test_brute_force_agrees(name: str, mechanism: str) -> None:
     check(name, mechanism, Fraction(1))
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("epsilon", ["0.1", "0.5", "3", "5"])
+@pytest.mark.parametrize(
+    "epsilon", ["0.1", *(pytest.param(text, marks=pytest.mark.long) for text in ("0.5", "3")), "5"]
+)
 @pytest.mark.parametrize("mechanism", sorted(MECHANISMS))
 @pytest.mark.parametrize("name", sorted(ORACLES))
 def test_brute_force_agrees_at_other_epsilons(name: str, mechanism: str, epsilon: str) -> None:

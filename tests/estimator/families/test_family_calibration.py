@@ -9,7 +9,7 @@ from dither_estimator.families import FloatArray
 from dither_estimator.learning.learner import Learner
 from dither_estimator.specification.specification import Specification
 
-_DRAWS = 160
+_DRAWS = 100
 _ANSWERS = 300
 SPEC = Specification.from_json(
     {

@@ -79,7 +79,7 @@ def missed(method: Method, people: int, alike: bool) -> bool:
     return bool(held.min() < stats.binom.ppf(1e-4, runs, 0.9))
 
 
-@pytest.mark.parametrize("people", [3, 30, 120])
+@pytest.mark.parametrize("people", [3, 30, pytest.param(120, marks=pytest.mark.long)])
 @pytest.mark.parametrize("alike", [True, False])
 def test_intervals_of_every_group_hold_its_truth(people: int, alike: bool) -> None:
     """Six numbers in each of six cases: a false alarm in at most 4e-3 of seeds."""

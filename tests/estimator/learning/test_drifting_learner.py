@@ -30,7 +30,7 @@ def cut(learner: PeriodLearner) -> float:
     return float(np.median([np.median(query.edges) for query in learner.pool(32)]))
 
 
-@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize("seed", [1, pytest.param(2, marks=pytest.mark.long)])
 @pytest.mark.parametrize("goal", ["mu", "all"])
 @pytest.mark.parametrize("mu", [(120.0, 90.0, 150.0), (120.0, 120.0, 180.0, 180.0), (120.0, 120.0, 120.0)])
 def test_a_population_that_jumps_is_followed(mu: tuple[float, ...], goal: str, seed: int) -> None:

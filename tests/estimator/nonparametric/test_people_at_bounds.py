@@ -83,7 +83,8 @@ def test_people_at_both_bounds_are_found(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 @pytest.mark.parametrize(
-    ("people", "broken", "least"), [(with_zeros, told_late, 0.11), (some_zeros, never_asked, 0.12)]
+    ("people", "broken", "least"),
+    [(with_zeros, told_late, 0.11), pytest.param(some_zeros, never_asked, 0.12, marks=pytest.mark.long)],
 )
 def test_zeros_that_nobody_declared_are_found(
     people: Callable[[np.random.Generator], FloatArray],
@@ -107,7 +108,7 @@ def test_zeros_that_nobody_declared_are_found(
 
 
 def test_no_family_is_named_where_everybody_is_at_a_bound() -> None:
-    for value, seed in ((100.0, 1), (100.0, 2), (0.0, 2)):
+    for value, seed in ((100.0, 1), (0.0, 2)):
         learner = asked(np.full(5_000, value), SHARES, seed, "2")
         assert not fit_families(learner.counts, learner.distribution).fits
         assert learner.distribution.quantile(np.array([0.5])).mean == pytest.approx(value, abs=1e-3)

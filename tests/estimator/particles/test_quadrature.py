@@ -74,8 +74,7 @@ def test_posterior_agrees_with_quadrature(name: str) -> None:
     assert np.abs(errors(prior_of(name), name, [1, 300], 300, 2_000)).max() < _QUANTILE
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("answers", [50, 20_000])
+@pytest.mark.parametrize("answers", [50, pytest.param(20_000, marks=pytest.mark.long)])
 @pytest.mark.parametrize("name", sorted(MODELS))
 def test_many_particles_agree_with_quadrature(name: str, answers: int) -> None:
     """10,000 particles: a mean is off by 0.1 posterior sds at most. Seeded."""

@@ -292,7 +292,11 @@ def _plan(spec: Specification) -> tuple[Precision, int]:
     [
         ({"mechanism": "laplace", "epsilon": 2}, {"mechanism": "randomized_response"}),
         ({"mechanism": "randomized_response", "epsilon": 2}, {"mechanism": "laplace"}),
-        ({"mechanism": "gaussian", "epsilon": None, "rho": 0.5}, {"epsilon": 2.5, "rho": None}),
+        pytest.param(
+            {"mechanism": "gaussian", "epsilon": None, "rho": 0.5},
+            {"epsilon": 2.5, "rho": None},
+            marks=pytest.mark.long,
+        ),
     ],
 )
 def test_simulated_collections_are_as_precise_as_planned(fields: dict[str, Any], others: dict[str, Any]) -> None:

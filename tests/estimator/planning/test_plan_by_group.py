@@ -44,7 +44,7 @@ def collected(theta: FloatArray, number: int, seed: int) -> FloatArray:
     return np.array([[group.parameters[name].sd for name in ("mu", "sigma")] for group in groups().by_label.values()])
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_what_is_foreseen_comes(monkeypatch: pytest.MonkeyPatch) -> None:
     """Medians over five groups and over five collections each, within three tenths.
 

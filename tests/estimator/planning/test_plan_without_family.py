@@ -39,7 +39,7 @@ def collected(spec: Specification, people: int, seed: int) -> NonparametricLearn
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("goal", ["distribution", "quantiles=0.5"])
+@pytest.mark.parametrize("goal", ["distribution", pytest.param("quantiles=0.5", marks=pytest.mark.long)])
 def test_what_is_foreseen_comes(goal: str) -> None:
     """The median sds of five collections of people; sds of single ones scatter by 5 to 15%, so a third is far off."""
     spec = specification(goal=goal)

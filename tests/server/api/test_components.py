@@ -32,9 +32,9 @@ def people(count: int = PEOPLE) -> list[tuple[float, float]]:
     ]
 
 
-def test_numbers_and_their_correlation_are_learnt_and_survive_a_restart(database_url: str, clock: FakeClock) -> None:
+def test_numbers_and_their_correlation_are_learnt_and_survive_a_restart(sqlite_url: str, clock: FakeClock) -> None:
     """Within five posterior sds of the truth, for seeds that are fixed: two false alarms in a million otherwise."""
-    with open_site(database_url, clock) as site:
+    with open_site(sqlite_url, clock) as site:
         collection = site.create(**FIELDS)
         site.answer(collection, people())
         before = site.learnt(collection, PEOPLE)
@@ -69,7 +69,7 @@ def test_numbers_and_their_correlation_are_learnt_and_survive_a_restart(database
     units = {"components": [{"name": "wage", "unit": "€", "period_of_value": "per week"}, {"name": "age"}]}
     last = replace(found, terms=units).plot().axes[-1]
     assert (last.get_xlabel(), last.get_ylabel()) == ("wage, € per week", "age")
-    with open_site(database_url, clock) as site:
+    with open_site(sqlite_url, clock) as site:
         again = site.learnt(collection, PEOPLE)
         assert abs(again["correlations"]["wage,age"]["mean"] - found.correlation("wage", "age").mean) < 0.05
         assert site.ticket(collection)

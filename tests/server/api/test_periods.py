@@ -37,14 +37,14 @@ def answers_by_period(posterior: dict[str, Any]) -> dict[str, int]:
 
 
 @pytest.mark.slow
-def test_a_population_that_jumps_is_followed_while_64_answer_at_a_time(database_url: str) -> None:
+def test_a_population_that_jumps_is_followed_while_64_answer_at_a_time(sqlite_url: str) -> None:
     """By four of its standard deviations, from one week to the next, without a range.
 
     The interval is missed by 5 posterior sds less than once in a million runs. Where paths were sought by whole steps
     only, the mean of one of two runs lay 63 sds away.
     """
     clock, learnt = FakeClock(), 0
-    with open_site(database_url, clock) as site:
+    with open_site(sqlite_url, clock) as site:
         collection = site.create(**FIELDS | {"range": None})
         for middle in (50, 50, 70):
             for _ in range(8):
