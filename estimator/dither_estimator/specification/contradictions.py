@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from dither_estimator.specification.fields import SpecificationError, read_range
+from dither_estimator.specification.fields import MAXIMUM_OF_LOGARITHMS, SpecificationError, read_range
 from dither_estimator.specification.specification import Specification
 
 __all__ = ["new_specification", "refuse_contradictions"]
@@ -43,9 +43,7 @@ def _refuse_bounds_beside_all_values(specification: Specification, data: Mapping
                 "minimum must not be below 0 when transform is log: raise minimum or leave transform out"
             )
         if maximum is not None and maximum <= 0:
-            raise SpecificationError(
-                "maximum must be above 0 when transform is log: raise maximum or leave transform out"
-            )
+            raise SpecificationError(MAXIMUM_OF_LOGARITHMS)
         return
     if specification.rivals or specification.family.discrete:
         return

@@ -26,6 +26,7 @@ from dither_estimator.nonparametric.support import LARGEST, Support
 __all__ = [
     "CATEGORICAL",
     "DEFAULT_PARTICLES",
+    "MAXIMUM_OF_LOGARITHMS",
     "MAX_LEVELS",
     "NONPARAMETRIC",
     "SEVERAL",
@@ -56,6 +57,7 @@ CATEGORICAL = Categorical()
 SEVERAL = Several()
 MAX_ATOMS = 16
 DEFAULT_PARTICLES = 1_000
+MAXIMUM_OF_LOGARITHMS = "maximum must be above 0 when transform is log: raise maximum or leave transform out"
 MAX_LEVELS = 64
 """The most levels of a question about a distribution: each cell of each question is a row of what is computed."""
 _MIN_NUMBERS = 4_096
@@ -110,7 +112,11 @@ def read_support(data: Mapping[str, Any]) -> Support:
     atoms = () if data.get("atoms") is None else data["atoms"]
     if not isinstance(atoms, list | tuple) or len(atoms) > MAX_ATOMS:
         raise SpecificationError(f"atoms must be a list of at most {MAX_ATOMS} numbers")
-    return _support(data, {"minimum": 0.0} if transform == "log" else {}, atoms)
+    if transform != "log":
+        return _support(data, {}, atoms)
+    if data.get("maximum") is not None and _finite("maximum", data["maximum"]) <= 0:
+        raise SpecificationError(MAXIMUM_OF_LOGARITHMS)
+    return _support(data, {"minimum": 0.0}, atoms)
 
 
 def read_bounds(data: Mapping[str, Any]) -> Support:

@@ -88,6 +88,7 @@ def test_staircases_without_a_family_are_those_whose_sets_are_cells() -> None:
         ({"minimum": 0, "maximum": 5e-324}, "minimum and maximum must be further apart: numbers of their size"),
         ({"atoms": [None]}, "each of atoms must be a number"),
         ({"atoms": [-1], "minimum": 0}, "atoms must lie between minimum and maximum"),
+        ({"maximum": 0, "transform": "log"}, "maximum must be above 0 when transform is log"),
         ({"range": [-1, 5], "transform": "log"}, "range must not begin below 0 when transform is log"),
         ({"range": [-1, 5], "transform": "log", "minimum": 0}, "range must not begin below minimum"),
         ({"range": [-1, 5], "minimum": 0}, "range must not begin below minimum"),
