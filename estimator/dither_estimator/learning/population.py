@@ -19,8 +19,11 @@ _MAX_DRAWS = 1_000
 """The most draws from which the population is described; more would not change what is read."""
 _TYPICAL_DRAWS = 64
 """The draws that say where the points of a distribution lie."""
-_NEARLY_SURE = 0.05
-_FEW_PEOPLE = 0.01
+_SURE = [0.05, 0.95]
+_FEW_PEOPLE, _KNOWN = 0.01, 3.0
+"""People at a bound that is no atom are told of if it is nearly sure that there are more than so few, and how many, to
+within this factor. Without answers that tell of them it is 17: the prior expects some, but knows of none.
+"""
 
 
 class Population(Protocol):
@@ -226,7 +229,7 @@ class DistributionPopulation:
 
     @property
     def atoms(self) -> tuple[float, ...]:
-        """The declared atoms, and the bounds that some people are nearly sure to have exactly."""
+        """The declared atoms, and the bounds that answers show some people to have exactly."""
         return tuple(np.array(self.distribution.support.points)[self._shown].tolist())
 
     @property
@@ -236,5 +239,5 @@ class DistributionPopulation:
     @cached_property
     def _shown(self) -> npt.NDArray[np.bool_]:
         support, shares = self.distribution.support, self.distribution.atom_shares.values
-        least = np.quantile(shares, _NEARLY_SURE, axis=0) if shares.size else np.zeros(shares.shape[1])
-        return np.isin(support.points, support.atoms) | (least > _FEW_PEOPLE)
+        least, most = np.quantile(shares, _SURE, axis=0)
+        return np.isin(support.points, support.atoms) | ((least > _FEW_PEOPLE) & (most < _KNOWN * least))

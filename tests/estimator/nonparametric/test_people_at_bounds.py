@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,7 +12,9 @@ from dither_client.posterior.sentences import CANNOT_TELL, NOT_COMPARED, verdict
 from dither_estimator.checks.competing_families import NONE_OF_THESE
 from dither_estimator.checks.family_fits import fit_families
 from dither_estimator.families import FloatArray
+from dither_estimator.learning import population as population_module
 from dither_estimator.learning.nonparametric_learner import NonparametricLearner
+from dither_estimator.learning.population import DistributionPopulation
 from dither_estimator.nonparametric import place, questions, support
 from dither_estimator.nonparametric.support import Support
 
@@ -112,6 +115,18 @@ def test_no_family_is_named_where_everybody_is_at_a_bound() -> None:
         learner = asked(np.full(5_000, value), SHARES, seed, "2")
         assert not fit_families(learner.counts, learner.distribution).fits
         assert learner.distribution.quantile(np.array([0.5])).mean == pytest.approx(value, abs=1e-3)
+
+
+@pytest.mark.parametrize("people", [0, 100, 200])
+def test_nobody_is_said_to_be_at_a_bound_that_answers_do_not_tell_of(
+    people: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Before they do the prior is nearly sure of more than one in a hundred, but not of how many."""
+    values = np.random.default_rng(1).gamma(2, 290, people)
+    population = DistributionPopulation(asked(values, SPENDINGS, 1).distribution)
+    assert population.atoms == ()
+    monkeypatch.setattr(population_module, "_KNOWN", math.inf)
+    assert replace(population).atoms == ((0.0,) if people else ())
 
 
 def nearly_all_zeros(rng: np.random.Generator) -> FloatArray:
