@@ -103,6 +103,8 @@ def export(
     saved: dict[str, dict[str, Any]] = {}
     try:
         with Analyst(url, token) as analyst:
+            if distribution is not None:
+                _check_distribution(analyst, collection)
             for option, file in tables.items():
                 if file is None:
                     continue
@@ -192,10 +194,18 @@ def _export_particles(analyst: Analyst, collection: str, file: Path) -> int:
 def _export_distribution(analyst: Analyst, collection: str, file: Path) -> int:
     """A row for each point of the distribution, or of that of each component."""
     parts = parts_of(analyst.posterior(collection))
-    if all(each.distribution is None for _, each in parts):
-        fail("the posterior has no distribution: its answers are categories, or it is still too wide")
     rows = [own | row for own, each in parts if each.distribution is not None for row in _points(each.distribution)]
     return write_table(file, rows, tuple(rows[0]))
+
+
+def _check_distribution(analyst: Analyst, collection: str) -> None:
+    """Ends the command where the posterior has none, before anything is saved."""
+    found = analyst.posterior(collection)
+    if any(each.distribution is not None for _, each in parts_of(found)):
+        return
+    if analyst.terms(collection).get("categories"):
+        fail("categories have no distribution: leave --distribution out", 2)
+    fail("the posterior is still too wide to have a distribution: leave --distribution out, or ask more people")
 
 
 def _points(found: DistributionSummary) -> Iterator[dict[str, Any]]:

@@ -214,8 +214,8 @@ def _weighted(name: str, value: Any) -> Weighted:
 
 def _distinct(name: str, pairs: Sequence[tuple[float, float]]) -> dict[float, float]:
     weights = dict(pairs)
-    if len(weights) < len(pairs):
-        raise InvalidGoal(f"the goal names one of {name} twice")
+    if len({f"{number:.12g}" for number in weights}) < len(pairs):  # as results name them
+        raise InvalidGoal(f"the goal names one of {name} twice, to 12 digits")
     return weights
 
 

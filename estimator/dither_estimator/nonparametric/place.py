@@ -261,7 +261,7 @@ def _first_tiles(prior: _Prior, observations: Sequence[Observations]) -> FloatAr
     asked = asked[:: -(-len(asked) // _MAX_EDGES) or 1]
     places = np.unique(np.concatenate([asked, (prior.spread * steps).clip(-700, 700)]))
     log_scales = (prior.log_scale + prior.log_scale_spread * steps[::3]).clip(-690, 690)
-    log_scales = np.unique(np.concatenate([log_scales, _tiny_scales(prior, asked)]))
+    log_scales = np.unique(np.concatenate([log_scales, _tiny_scales(prior, asked), _huge_scales(prior, asked)]))
     nearest, farthest = prior.places(np.array([-prior.farthest, prior.farthest]))
     places = np.unique(places.clip(nearest, farthest))
     log_scales = np.unique(log_scales.clip(max=math.log(prior.farthest / 3)))
@@ -283,6 +283,17 @@ def _tiny_scales(prior: _Prior, asked: FloatArray) -> FloatArray:
     if near > expected - _ROW:
         return np.empty(0)
     return np.linspace(near - _ROW, expected, min(math.ceil((expected - near) / _ROW), _MAX_ROWS), endpoint=False)
+
+
+def _huge_scales(prior: _Prior, asked: FloatArray) -> FloatArray:
+    """Log scales far above those that are expected, up to the farthest place asked about; most often none.
+
+    The middle of a high first tile is so far above that all are alike there, and would be left out with the rest of it.
+    """
+    expected = prior.log_scale + _EXPECTED * prior.log_scale_spread
+    farthest = math.log(prior.unit) + float(np.abs(asked).max(initial=0.0))
+    rows = min(math.ceil((farthest - expected) / _ROW) + 1, _MAX_ROWS)
+    return expected + _ROW * np.arange(1.0, rows + 1.0)
 
 
 def _widths(prior: _Prior, tiles: FloatArray) -> FloatArray:

@@ -62,7 +62,7 @@ class Wanted:
 
     def asked(self, goal: Goal) -> tuple[str, ...]:
         """The names of what the goal asks for, among these."""
-        return self.names if goal.distribution else Wanted(goal.levels, goal.values).names[1:]
+        return Wanted(goal.levels, goal.values).names[0 if goal.distribution else 1 :]
 
     def sds(self, learnt: Distribution, people: FloatArray) -> dict[str, float]:
         """The posterior's standard deviations, by name; `people` are values that cover the population."""

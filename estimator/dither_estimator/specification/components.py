@@ -29,7 +29,9 @@ def refuse_fields_beside_components(data: Mapping[str, Any]) -> None:
     Its own terms are no such case.
     """
     for name in _NOT_BESIDE_COMPONENTS:
-        if data.get(name) not in (None, False, _TOLD.get(name)):
+        value = data.get(name)
+        off = value is False and name not in (*_STATISTICS, *COMPONENT_TEXTS)
+        if not (value is None or off or value == _TOLD.get(name)):
             each = " or give it for each component" if name in (*_STATISTICS, *COMPONENT_TEXTS) else ""
             raise SpecificationError(f"{name} cannot go with components: leave {name} out{each}")
 

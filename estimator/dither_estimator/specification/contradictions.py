@@ -8,6 +8,11 @@ from dither_estimator.specification.specification import Specification
 
 __all__ = ["new_specification", "refuse_contradictions"]
 
+_MOST_DRAWS, _MOST_SHARES = 1_000_000, 4_000_000
+"""The most draws of the distributions of all groups, and of shares of categories in all groups: some seconds of work,
+and about a gigabyte.
+"""
+
 
 def new_specification(data: Mapping[str, Any]) -> Specification:
     """The specification of a collection that is new, or only thought of, as the JSON `data` describe it.
@@ -32,6 +37,7 @@ def refuse_contradictions(specification: Specification, data: Mapping[str, Any])
     _refuse_bounds_beside_all_values(specification, data)
     _refuse_a_range_beside_all_values(specification, data)
     _refuse_a_question_beside_all_values(specification)
+    _refuse_too_many_draws(specification)
 
 
 def _refuse_bounds_beside_all_values(specification: Specification, data: Mapping[str, Any]) -> None:
@@ -98,3 +104,14 @@ def _refuse_a_question_beside_all_values(specification: Specification) -> None:
         f"policy must be fixed:LOW:HIGH with an interval that values lie in, or adaptive: all values lie {where}, so "
         "that everybody would have the same answer"
     )
+
+
+def _refuse_too_many_draws(specification: Specification) -> None:
+    """Raises `SpecificationError` if every posterior of the groups would take minutes, and gigabytes."""
+    if specification.groups is None or specification.parametric:
+        return
+    number, categories = len(specification.groups.labels), len(specification.categories)
+    most = _MOST_SHARES // (number * categories) if categories else _MOST_DRAWS // number
+    if specification.particles > most:
+        what = f"{number} groups and {categories} categories" if categories else f"{number} groups without a family"
+        raise SpecificationError(f"particles must be at most {most:,} with {what}: give fewer, or fewer groups")

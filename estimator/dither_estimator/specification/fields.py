@@ -22,6 +22,7 @@ from dither_estimator.families.categorical import Categorical
 from dither_estimator.families.nonparametric import Nonparametric
 from dither_estimator.families.several import Several
 from dither_estimator.nonparametric.support import LARGEST, Support
+from dither_estimator.specification.texts import is_line
 
 __all__ = [
     "CATEGORICAL",
@@ -30,6 +31,7 @@ __all__ = [
     "MAX_LEVELS",
     "NONPARAMETRIC",
     "SEVERAL",
+    "UNUSABLE_RANGE",
     "Policy",
     "SpecificationError",
     "epsilon_of",
@@ -57,6 +59,9 @@ CATEGORICAL = Categorical()
 SEVERAL = Several()
 MAX_ATOMS = 16
 DEFAULT_PARTICLES = 1_000
+UNUSABLE_RANGE = "range must be of numbers that are at most about 1e99 and not all but equal"
+_FARTHEST_RANGE, _NARROWEST_RANGE = 1e99, 1e-12
+"""The largest number of a range, and the least width as a share of its size, where no family is named."""
 MAXIMUM_OF_LOGARITHMS = "maximum must be above 0 when transform is log: raise maximum or leave transform out"
 MAX_LEVELS = 64
 """The most levels of a question about a distribution: each cell of each question is a row of what is computed."""
@@ -135,8 +140,11 @@ def _support(data: Mapping[str, Any], usual: Mapping[str, float], atoms: Sequenc
             "minimum and maximum must be further apart: numbers of their size are so coarse that fewer than "
             f"{_MIN_NUMBERS:,} lie between them"
         )
+    points = sorted({_finite("each of atoms", atom) for atom in atoms})
+    if len({f"{point:.12g}" for point in points}) < len(points):
+        raise SpecificationError("atoms must differ in their first 12 digits, by which results name them")
     try:
-        return Support(**limits, atoms=tuple(sorted({_finite("each of atoms", atom) for atom in atoms})))
+        return Support(**limits, atoms=tuple(points))
     except ValueError as error:
         raise SpecificationError(str(error)) from None
 
@@ -147,7 +155,7 @@ def read_categories(data: Mapping[str, Any]) -> tuple[str, ...]:
     if not isinstance(values, list | tuple) or not 2 <= len(values) <= MAX_CATEGORIES:
         raise SpecificationError(f"categories must be a list of 2 to {MAX_CATEGORIES} texts")
     for value in values:
-        if not isinstance(value, str) or not value.isprintable() or value != value.strip() or not value:
+        if not isinstance(value, str) or not is_line(value) or value != value.strip():
             raise SpecificationError("each of categories must be a printable text without blanks around it")
         if len(value) > MAX_CATEGORY:
             raise SpecificationError(f"each of categories must have at most {MAX_CATEGORY} characters")
@@ -168,7 +176,7 @@ def refuse_fields_of_numbers(data: Mapping[str, Any]) -> None:
         "mechanism": GroupedRandomizedResponse.mechanism,
     }
     for name, only in own.items():
-        if given(data, name, only) not in (only, "all"):
+        if given(data, name, only) not in (only, "all" if name == "goal" else only):
             raise SpecificationError(f"{name} must be {only} for categories, or be left out")
 
 
@@ -184,6 +192,9 @@ def read_around(support: Support, data: Mapping[str, Any]) -> tuple[float, float
         raise SpecificationError("range must not begin below minimum")
     if high > most:
         raise SpecificationError("range must not end above maximum")
+    size = max(abs(low), abs(high))
+    if size > _FARTHEST_RANGE or high - low < max(_NARROWEST_RANGE * size, 1 / _FARTHEST_RANGE):
+        raise SpecificationError(UNUSABLE_RANGE)
     return low, high
 
 
@@ -302,8 +313,9 @@ def read_policy(value: Any) -> Policy:
 def read_range(transform: Transform, limits: Any) -> tuple[float, float]:
     """The range of most values, on the transformed scale."""
     try:
+        usable = isinstance(limits, list | tuple) and not any(isinstance(end, bool | str) for end in limits)
         low, high = (float(end) for end in limits)
-        usable = not isinstance(limits, str) and bool(np.isfinite([low, high]).all()) and low < high
+        usable = usable and bool(np.isfinite([low, high]).all()) and low < high
     except (TypeError, ValueError, OverflowError):
         usable = False
     if not usable:

@@ -12,6 +12,7 @@ import numpy as np
 from dither_client.tables.counts import CountTable
 from dither_estimator.families import FloatArray
 from dither_estimator.specification.fields import SpecificationError
+from dither_estimator.specification.texts import is_line
 
 __all__ = ["MAX_GROUPS", "MAX_LABEL", "Groups", "read_groups", "refuse_fields_beside_groups"]
 
@@ -85,12 +86,12 @@ def read_groups(value: Any) -> Groups | None:
 def refuse_fields_beside_groups(data: Mapping[str, Any]) -> None:
     """Raises `SpecificationError` if a field is given that a collection with groups cannot have."""
     for name in _NOT_BESIDE_GROUPS:
-        if data.get(name) not in (None, False):
+        if data.get(name) is not None and data[name] is not False:
             raise SpecificationError(f"{name} cannot go with groups: leave {name} out")
 
 
 def _text(what: str, value: Any) -> str:
-    if not isinstance(value, str) or not value.isprintable() or value != value.strip() or not value:
+    if not isinstance(value, str) or not is_line(value) or value != value.strip():
         raise SpecificationError(f"{what} must be a printable text without blanks around it")
     if len(value) > MAX_LABEL:
         raise SpecificationError(f"{what} must have at most {MAX_LABEL} characters")

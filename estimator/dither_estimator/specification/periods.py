@@ -94,5 +94,5 @@ def read_panel(data: Mapping[str, Any], period: Period | None) -> Panel | None:
 def refuse_fields_beside_periods(data: Mapping[str, Any]) -> None:
     """Raises `SpecificationError` if a field is given that a collection with periods cannot have."""
     for name in _NOT_BESIDE_PERIODS:
-        if data.get(name) not in (None, False):
+        if data.get(name) is not None and data[name] is not False:
             raise SpecificationError(f"{name} cannot go with period: leave one of them out")

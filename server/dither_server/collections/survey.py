@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, PlainValidator, WithJsonSchema
 
 from dither_client.typed_numbers import MAX_DECIMALS
+from dither_estimator.specification.texts import is_line
 from dither_server.http.languages import best_language
 
 __all__ = [
@@ -34,8 +35,8 @@ _ASCII = re.compile(r"[!-~]+")
 
 def printable(value: str) -> str:
     """`value`, if it is a text of one line. Raises `ValueError` for control characters and blanks alone."""
-    if not value.isprintable() or not value.strip():
-        raise ValueError("must be printable text in one line")
+    if not is_line(value):
+        raise ValueError("must be printable text in one line, without control characters")
     return value
 
 

@@ -57,8 +57,8 @@ _SUFFICIENT_ESS = 400
 
 
 _NO_FAMILY = (
-    "No family is assumed: the distribution may have any shape that is fairly smooth, apart from the atoms that were "
-    "declared. Values that many people have and that nobody declared are spread out over their neighbours."
+    "No family is assumed: the distribution may have any shape that is fairly smooth. Values that many people have "
+    "exactly are spread out over their neighbours, unless they were declared as atoms."
 )
 
 _CATEGORIES = (

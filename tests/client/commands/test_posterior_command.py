@@ -189,13 +189,17 @@ def test_several_numbers_are_exported_with_their_names(server: FakeServer, dithe
     assert rows[["what", "of", "q95"]].iloc[-1].tolist() == ["correlation", "wage,age", SUMMARY["q95"]]
 
 
-def test_what_has_no_distribution_exports_none(dither: Dither, tmp_path: Path) -> None:
-    refused = dither("export", "laplace", "--distribution", tmp_path / "x.csv")
+def test_what_has_no_distribution_exports_nothing(server: FakeServer, dither: Dither, tmp_path: Path) -> None:
+    counts = tmp_path / "counts.csv"
+    asked = ("export", "laplace", "--counts", counts, "--distribution", tmp_path / "x.csv")
+    refused = dither(*asked)
     assert refused.status == 1
-    assert "the posterior has no distribution" in refused.one_sentence()
-    refused = dither("export", "laplace", "--counts", tmp_path / "c.csv", "--distribution", tmp_path / "x.csv")
-    assert refused.status == 1
-    assert f"8 rows are in {tmp_path / 'c.csv'}." in refused.err, "what was saved before is said"
+    assert "the posterior is still too wide to have a distribution" in refused.one_sentence()
+    server.refusals["/v1/collections/laplace"] = (200, server.terms("laplace") | {"categories": ["yes", "no"]})
+    refused = dither(*asked)
+    assert refused.status == 2
+    assert "categories have no distribution: leave --distribution out" in refused.one_sentence()
+    assert not counts.exists()
 
 
 def test_a_posterior_of_several_epsilons(server: FakeServer, dither: Dither) -> None:

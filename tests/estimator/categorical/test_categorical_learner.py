@@ -87,6 +87,7 @@ def test_two_categories_have_one_question_for_ever() -> None:
         ({"categories": ["a", "a"]}, "all be different"),
         ({"categories": ["a", " b"]}, "without blanks around it"),
         ({"categories": ["a", "b\n"]}, "printable text"),
+        ({"mechanism": "all"}, "mechanism must be grouped_randomized_response for categories, or be left out"),
         ({"categories": ["a", ""]}, "printable text"),
         ({"categories": ["a", 7]}, "printable text"),
         ({"categories": ["a", "b" * 101]}, "at most 100 characters"),

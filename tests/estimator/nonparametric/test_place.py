@@ -69,20 +69,36 @@ def test_shares_of_an_atom_are_those_of_quadrature(below: Sequence[float], peopl
     assert np.quantile(masses[:, BINS], LEVELS) == pytest.approx(by_quadrature(counts), abs=0.08)
 
 
+def asked_at_all_orders(unit: float, powers: range) -> Counts:
+    """As many answers as are expected of N(u, (0.3 u)²) at these powers of ten and about u."""
+    far = [sign * 10.0**power for power in powers for sign in (-1, 1)]
+    near = (unit * np.linspace(-1.5, 3.5, 61)).tolist()
+    truth = math.e / (1 + math.e)
+    shares = {cut: stats.norm.cdf(cut, unit, 0.3 * unit) for cut in (*far, *near)}
+    lows = {cut: round(40 * (share * truth + (1 - share) * (1 - truth))) for cut, share in shares.items()}
+    return {RandomizedResponse((cut,), 1): np.array([low, 40 - low]) for cut, low in lows.items()}
+
+
 @pytest.mark.parametrize("unit", [1e-6, 1e-9, 1e-12, 1e-30])
 def test_a_population_of_tiny_numbers_is_found(unit: float, monkeypatch: pytest.MonkeyPatch) -> None:
     """People are N(u, (0.3 u)²), and are asked at all orders of magnitude: within a tenth of u and half of the scale.
 
     Where the only tiles of such scales are those of all down to nothing, everybody is taken to have one number.
     """
-    far = [sign * 10.0**power for power in range(math.ceil(math.log10(unit)) + 1, 8) for sign in (-1, 1)]
-    near = (unit * np.linspace(-1.5, 3.5, 61)).tolist()
-    truth = math.e / (1 + math.e)
-    shares = {cut: stats.norm.cdf(cut, unit, 0.3 * unit) for cut in (*far, *near)}
-    lows = {cut: round(40 * (share * truth + (1 - share) * (1 - truth))) for cut, share in shares.items()}
-    counts: Counts = {RandomizedResponse((cut,), 1): np.array([low, 40 - low]) for cut, low in lows.items()}
+    counts = asked_at_all_orders(unit, range(math.ceil(math.log10(unit)) + 1, 8))
     location, log_scale = find_place(counts, ANYWHERE).middle
     assert location / unit == pytest.approx(1, abs=0.1)
     assert math.exp(log_scale) / unit == pytest.approx(0.2, rel=0.5)
     monkeypatch.setattr(place, "_tiny_scales", lambda prior, asked: np.empty(0))
     assert math.exp(find_place(counts, ANYWHERE).middle[1]) / unit < 0.01
+
+
+@pytest.mark.parametrize("unit", [1e11, 1e13, 1e18])
+def test_a_population_of_huge_numbers_is_found(unit: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same above. Where all larger scales are one row of tiles its likelihood is that of its middle, e^131."""
+    counts = asked_at_all_orders(unit, range(-3, math.ceil(math.log10(unit)) + 2))
+    location, log_scale = find_place(counts, ANYWHERE).middle
+    assert location / unit == pytest.approx(1, abs=0.1)
+    assert math.exp(log_scale) / unit == pytest.approx(0.2, rel=0.5)
+    monkeypatch.setattr(place, "_huge_scales", lambda prior, asked: np.empty(0))
+    assert not 0.1 < math.exp(find_place(counts, ANYWHERE).middle[1]) / unit < 0.3

@@ -45,7 +45,8 @@ def test_what_is_foreseen_comes(goal: str) -> None:
     spec = specification(goal=goal)
     foreseen = foresee_precision(spec, NORMAL, 1_500)
     found = [Wanted.of(spec.goal).sds(collected(spec, 1_500, seed).distribution, NORMAL.points) for seed in range(5)]
-    for name in Wanted.of(spec.goal).asked(spec.goal):
+    wanted = Wanted.of(spec.goal)
+    for name in wanted.names if spec.goal.distribution else wanted.asked(spec.goal):
         assert foreseen[name] == pytest.approx(median(each[name] for each in found), rel=0.33)
 
 
@@ -83,6 +84,13 @@ def test_json_and_a_table(tmp_path: Path, capsys: CaptureFixture) -> None:
     assert found["price_of_privacy"] == pytest.approx(found["respondents"] / found["without_privacy"])
     assert run([*WITHOUT, *people, "--respondents", str(found["respondents"])]) == 0
     assert "sd of quantile_0.5" in " ".join(capsys.readouterr().out.split())
+
+
+def test_without_privacy_as_few_are_enough_as_the_goal_needs(capsys: CaptureFixture) -> None:
+    """√(1 / 6n) is what n values tell of the distribution; quantiles that nobody asked for do not count."""
+    assert run([*WITHOUT, *PEOPLE, "--epsilon", "2", "--respondents", "400", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["without_privacy"] == math.ceil(1 / 6 / found["sd"]["distribution"] ** 2)
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ from dither_estimator.specification.specification import Specification, Specific
 LOG = "minimum must not be below 0 when transform is log: raise minimum or leave transform out"
 ALIKE = "policy must be fixed:LOW:HIGH with an interval that values lie in, or adaptive: all values lie {}, so that"
 LAPLACE = {"mechanism": "laplace"}
+MANY = [str(number) for number in range(500)]
 
 
 def check(fields: dict[str, Any]) -> None:
@@ -46,6 +47,14 @@ def check(fields: dict[str, Any]) -> None:
         (
             {"family": "normal", "transform": "log", "range": [5, 20], "minimum": 20},
             "range must have some of the values between minimum and maximum",
+        ),
+        (
+            {"groups": {"name": "region", "labels": MANY}, "particles": 2_001},
+            "particles must be at most 2,000 with 500 groups without a family: give fewer, or fewer groups",
+        ),
+        (
+            {"family": "categorical", "categories": MANY[:64], "groups": {"name": "region", "labels": MANY}},
+            "particles must be at most 125 with 500 groups and 64 categories",
         ),
         ({"components": [{"name": "a"}, {"name": "b", "transform": "log", "minimum": -5}]}, f"the component b: {LOG}"),
         (LAPLACE | {"policy": "fixed:-5:-1", "minimum": 0}, ALIKE.format("at HIGH or above")),
