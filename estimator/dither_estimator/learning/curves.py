@@ -17,7 +17,7 @@ _SHOWN_POINTS = 192
 """The points of a population's density: so many that no corner is seen between them."""
 _MAX_PARTICLES = 1_000
 """The most particles from which a curve is computed; more would not change what is seen."""
-_SHOWN_LEVELS = np.array([0.005, 0.03, 0.5, 0.97, 0.995])
+_SHOWN_LEVELS = np.array([0.005, 0.03, 0.25, 0.5, 0.75, 0.97, 0.995])
 """Quantiles of the population that say what is shown: from the first to the last, or less of a long tail."""
 _LONG_TAIL = 4.0
 """A tail that is longer than the other by this factor would leave no room for the rest."""
@@ -26,6 +26,8 @@ _HARDLY_ANYBODY = 0.001
 _MAX_WIDTH = 1e300
 _MOST_ORDERS = 1e12
 """The largest value by the least on a logarithmic axis: with more orders of magnitude nothing could be read."""
+_WIDEST = 1e4
+"""A linear axis that is longer than what half of the people have by this factor would show nothing of them."""
 _STEEP = 20.0
 """The largest value by the least up to which a linear axis leaves room for all."""
 _MAX_INTEGERS = 400
@@ -76,7 +78,7 @@ def parameter_density(parameter: Parameter, values: FloatArray, weights: FloatAr
 def population_curve(population: Population, decimals: int | None = None) -> PopulationCurve | None:
     """The population's density, between the tails; a logarithmic axis begins no lower than values have `decimals`.
 
-    None if the posterior is so wide that floating point cannot hold or tell apart the points.
+    None if the posterior is so wide that nothing could be read, or that floating point cannot tell apart the points.
     """
     shown = _shown(population, 0.0 if decimals is None else 10.0**-decimals)
     if shown is None:
@@ -97,7 +99,7 @@ def _shown(population: Population, finest: float) -> tuple[FloatArray, bool] | N
     Nobody has a value between 0 and `finest`, so a logarithmic axis begins there, whatever the tail is taken to be.
     """
     with np.errstate(over="ignore", invalid="ignore"):
-        lowest, low, middle, high, highest = population.points(_SHOWN_LEVELS).tolist()
+        lowest, low, first, middle, third, high, highest = population.points(_SHOWN_LEVELS).tolist()
         left, right = middle - lowest, highest - middle
     if (
         not population.discrete
@@ -118,6 +120,8 @@ def _shown(population: Population, finest: float) -> tuple[FloatArray, bool] | N
         step = max(1.0, np.ceil((highest - lowest) / _MAX_INTEGERS))
         x = np.arange(lowest, highest + step, step)
     else:
+        if third > first and highest - lowest > _WIDEST * (third - first):
+            return None
         edges = np.linspace(lowest, highest, _SHOWN_POINTS + 1)
         x = (edges[1:] + edges[:-1]) / 2
     return (x, False) if (np.diff(x) > 0).all() else None

@@ -43,11 +43,13 @@ _LEAST = 1e-300
 """Two cuts may be so close that a tile between them has no width."""
 _EXPECTED = 2.5
 """First tiles are small as far as this from the middle of the prior, in its spreads."""
+_OUTER = np.array([3.0, 5.0, 10.0, 25.0, 60.0, 150.0, 690.0])
+_HARDLY_EXPECTED = 5.0
+"""From so many spreads on there is one high first tile."""
 _NEAR = 0.1
 """The share of places asked about that show numbers to be tiny."""
 _ROW, _MAX_ROWS = 3.0, 16
 """The height in log scale of further rows of small tiles, and how many there are at most."""
-_OUTER = np.array([3.0, 5.0, 10.0, 25.0, 60.0, 150.0, 690.0])
 _TELL_OF_BOUNDS = 60.0
 """Answers that know less than this do not tell of bounds that are no atoms: there hardly anybody is expected."""
 _CHAINS, _CANDIDATES, _SWEEPS, _KEPT = 200, 4, 15, 5
@@ -288,11 +290,11 @@ def _tiny_scales(prior: _Prior, asked: FloatArray) -> FloatArray:
 def _huge_scales(prior: _Prior, asked: FloatArray) -> FloatArray:
     """Log scales far above those that are expected, up to the farthest place asked about; most often none.
 
-    The middle of a high first tile is so far above that all are alike there, and would be left out with the rest of it.
+    The middle of the highest first tile is so far above that all would be left out with it.
     """
-    expected = prior.log_scale + _EXPECTED * prior.log_scale_spread
+    expected = prior.log_scale + _HARDLY_EXPECTED * prior.log_scale_spread
     farthest = math.log(prior.unit) + float(np.abs(asked).max(initial=0.0))
-    rows = min(math.ceil((farthest - expected) / _ROW) + 1, _MAX_ROWS)
+    rows = min(math.floor((farthest - expected) / _ROW), _MAX_ROWS)
     return expected + _ROW * np.arange(1.0, rows + 1.0)
 
 

@@ -75,6 +75,14 @@ def test_many_whole_numbers_are_shown_from_end_to_end(family: str, theta: list[l
     assert curve.quantiles["q50"] == pytest.approx(np.median(population.density(curve.x).values, axis=0))
 
 
+def test_a_population_that_is_hardly_known_is_not_shown() -> None:
+    """Where tails reach ten thousand times as far as half of the people, an axis has no room for these."""
+    hardly = FamilyPopulation(find_family("student_t"), "identity", np.array([[0.0, 1.0, 0.3]]))
+    assert population_curve(hardly) is None
+    heavy = FamilyPopulation(find_family("student_t"), "identity", np.array([[0.0, 1.0, 1.0]]))
+    assert population_curve(heavy) is not None
+
+
 def test_two_possibilities_are_both_shown() -> None:
     """By three of five draws all people lie below the median of the others, where their own ends are."""
     population = FamilyPopulation(find_family("poisson"), "identity", np.array([[540.0]] * 6 + [[720.0]] * 4))

@@ -49,6 +49,8 @@ const several = document.getElementById("number") && control("number", HTMLSelec
 const shown = () => (several?.selectedOptions[0] ?? part("live")).dataset;
 /** @param {number} x */
 const count = (x) => Intl.NumberFormat("en").format(x);
+/** @type {(number: number) => string} */
+const answersText = (number) => `${count(number)} ${number === 1 ? "answer" : "answers"}`;
 /** @param {number} x */
 const percent = (x) => `${Math.round(100 * x)}%`;
 
@@ -128,12 +130,12 @@ function drawTrajectory(name, newest, line) {
   draw(`trajectory-${name}`, {
     kind: "trajectory",
     lines: [line.answers.slice(from), ...LEVELS.map((level) => line[level].slice(from))],
-    label: `${what} after ${count(newest)} answers: median ${middle}, 90% band from ${low} to ${high}`,
+    label: `${what} after ${answersText(newest)}: median ${middle}, 90% band from ${low} to ${high}`,
     words: (point) => {
       const i = from + point;
       const known = within(line, i, write);
       return (
-        `After ${count(line.answers[i] ?? NaN)} answers: ` +
+        `After ${answersText(line.answers[i] ?? NaN)}: ` +
         (typeof line.mean[i] === "number" ? `mean ${known(line.mean[i])}, ` : "") +
         `median ${known(line.q50[i])} ${bands(line, i, write)}.`
       );
@@ -156,7 +158,7 @@ function drawQuestions({ answers, edges }) {
     kind: "questions",
     lines: [answers, ...edges],
     label: `Thresholds of the questions, the newest at ${asked(-1)}`,
-    words: (i) => `After ${count(answers[i] ?? NaN)} answers: a question about ${asked(i)}.`,
+    words: (i) => `After ${answersText(answers[i] ?? NaN)}: a question about ${asked(i)}.`,
   });
 }
 
@@ -237,7 +239,7 @@ function drawPopulation({ population, discrete, logarithmic, atoms }) {
 /** @param {Charts} charts */
 function showPopulation(charts) {
   const { population, distribution, discrete, logarithmic, atoms } = charts;
-  for (const [name, found] of Object.entries({ population, distribution })) {
+  for (const [name, found] of Object.entries({ population, distribution: population && distribution })) {
     document.getElementById(name)?.closest("figure")?.toggleAttribute("hidden", !found);
   }
   if (population) drawPopulation({ ...charts, population });
@@ -247,7 +249,7 @@ function showPopulation(charts) {
   /** @type {(x: number[]) => [number, number]} */
   const whole = (x) => [x[0] ?? NaN, x.at(-1) ?? NaN];
   const ends = whole(population?.x ?? distribution.x);
-  drawDistribution(distribution, ends, discrete ? "shareWhole" : logarithmic ? "shareOrders" : "share");
+  if (population) drawDistribution(distribution, ends, discrete ? "shareWhole" : logarithmic ? "shareOrders" : "share");
   const { unit = "", decimals } = shown();
   part("above-unit").textContent = unit;
   asking.show({
@@ -267,8 +269,7 @@ function drawPeriods({ labels, starts, answers, middle, people }) {
   const time = starts.map((start) => Date.parse(start) / 1000);
   /** @type {(i: number) => string} */
   const period = (i) =>
-    `${labels[i]}${labels[i] === starts[i] ? "" : `, from ${starts[i]}`}, ` +
-    `${count(answers[i] ?? NaN)} ${answers[i] === 1 ? "answer" : "answers"}`;
+    `${labels[i]}${labels[i] === starts[i] ? "" : `, from ${starts[i]}`}, ` + answersText(answers[i] ?? NaN);
   const span = labels.length === 1 ? labels[0] : `${labels[0]} to ${labels.at(-1)}`;
   /** @type {(line: (number | null)[]) => (number | null)[]} */
   const dots = (line) => line.map((y, i) => (answers[i] ? y : null));
@@ -446,7 +447,7 @@ function say(state, text) {
 
 /** @type {() => string} what the page shows while nothing newer comes */
 const earlier = () =>
-  charts ? `These results are from ${count(charts.answers)} answers, ${moment(new Date(charts.updated_at))}.` : "";
+  charts ? `These results are from ${answersText(charts.answers)}, ${moment(new Date(charts.updated_at))}.` : "";
 
 let over = false;
 let looking = false;
@@ -463,7 +464,7 @@ async function lookSoon() {
     again = false;
     try {
       const { answers, updated_at: updated } = await look();
-      const known = `${count(answers)} ${answers === 1 ? "answer" : "answers"}`;
+      const known = answersText(answers);
       if (over) say("over", `The collection is closed: these are its final results, from ${known}.`);
       else if (connected) say("live", `Live: ${known}, ${moment(new Date(updated))}.`);
       else say("stale", `The connection is lost; trying again. ${earlier()}`);
@@ -548,7 +549,7 @@ part("copy").addEventListener("click", () => {
 
 part("png").addEventListener("click", () => {
   if (!charts) return;
-  const heading = `${title}, ${count(charts.answers)} answers, ${charts.updated_at.slice(0, 10)}`;
+  const heading = `${title}, ${answersText(charts.answers)}, ${charts.updated_at.slice(0, 10)}`;
   picture(heading).toBlob((content) => {
     if (!content) return;
     const link = document.createElement("a");
