@@ -13,7 +13,7 @@ from dither_client.extras import require_extra
 from dither_client.mechanisms.query import Query
 from dither_client.posterior.particles import Particles
 from dither_client.posterior.population import quantile_at, share_at
-from dither_client.posterior.sentences import basis_sentence, unit_text
+from dither_client.posterior.sentences import basis_sentence, narrow_goal, unit_text
 from dither_client.posterior.text import posterior_html, posterior_text
 from dither_client.posterior.wire import (
     QUANTILES,
@@ -154,7 +154,8 @@ class Posterior:
 
     @property
     def basis(self) -> str:
-        """A sentence that says what this rests on: how many answers, and what is assumed; empty where that is unknown.
+        """What this rests on, in sentences: how many answers, what is assumed, and what a goal leaves open; empty where
+        that is unknown.
 
         A part of a posterior, such as one group, does not know it.
         """
@@ -162,7 +163,9 @@ class Posterior:
             return ""
         drifts = self.terms.get("drift") and self.periods
         latest = (str(self.terms["period"]), list(self.periods)[-1]) if drifts else None
-        return basis_sentence((self.family, self.transform), self, latest)
+        return " ".join(
+            filter(None, [basis_sentence((self.family, self.transform), self, latest), narrow_goal(self.terms)])
+        )
 
     @property
     def mean(self) -> dict[str, float]:

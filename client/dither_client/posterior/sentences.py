@@ -44,6 +44,8 @@ __all__ = [
     "evidence_text",
     "family_name",
     "misfit_sentence",
+    "narrow_goal",
+    "narrow_goal_sentence",
     "only_zeros_and_ones",
     "poison_lines",
     "population_lines",
@@ -103,6 +105,25 @@ def basis_sentence(
     of_each = " in each group" if posterior.groups else ""
     assumed = assumption(*distribution).replace("the values", f"the values{of_each}")
     return f"This rests on {learnt}" + (f", and holds if {assumed}." if assumed else UNASSUMED[distribution[0]])
+
+
+def narrow_goal_sentence(levels: Sequence[float], values: Sequence[float], unit: str) -> str:
+    """Where bands may be too narrow because a goal without a family asks for quantiles or shares alone."""
+    asked = [f"what {rounded(100 * level, 6)}% have at most" for level in levels]
+    asked += [f"the share above {rounded(value, 12)}{f' {unit}' if unit else ''}" for value in values]
+    return (
+        f"Most questions were about {' and '.join(asked)}, the goal. Elsewhere bands may be far too narrow, above all "
+        "where groups of people lie far apart."
+    )
+
+
+def narrow_goal(terms: Mapping[str, object]) -> str:
+    """That sentence for a collection with these terms; empty if its goal is no such one."""
+    goal = terms.get("goal")
+    if terms.get("family") != NO_FAMILY or not isinstance(goal, Mapping) or goal.get("distribution"):
+        return ""
+    levels, values = ([float(number) for number in goal.get(name) or ()] for name in ("quantiles", "above"))
+    return narrow_goal_sentence(levels, values, unit_text(terms))
 
 
 def can_leave_out(terms: Mapping[str, object]) -> bool:

@@ -88,7 +88,7 @@ def plan(
     people = without_family.PeopleOptions(data, column, population, transform, minimum, maximum, atoms)
     fields: dict[str, object] = {"mechanism": mechanism, "goal": "all" if goal == _BEST else goal}
     if value_range is not None:
-        fields["range"] = value_range.split(",")
+        fields["range"] = _ends(value_range)
     choices = [{**fields, "epsilon": text.strip()} for text in epsilon.split(",")]
     if family == NONPARAMETRIC.name:
         _plan_without_family(people, theta, choices, sd, respondents, as_json)
@@ -104,6 +104,14 @@ def plan(
         _plan_groups(specs, specs[0].groups, theta, targets, respondents, as_json)
     else:
         _plan_family(specs, theta, targets, respondents, confidence, goal == _BEST, as_json)
+
+
+def _ends(value_range: str) -> object:
+    """The numbers of a range; what is none stays as it is, and is refused with the specification."""
+    try:
+        return [float(end) for end in value_range.split(",")]
+    except ValueError:
+        return value_range
 
 
 def _check_options(

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from dither_client.posterior.digits import rounded
-from dither_client.posterior.sentences import title_with_unit, unit_text
+from dither_client.posterior.sentences import narrow_goal_sentence, title_with_unit, unit_text
 from dither_estimator.specification.specification import Specification
 
 __all__ = ["ShownNumber", "narrow_goals", "shown"]
@@ -66,9 +66,4 @@ def _narrow_goal(specification: Specification, unit: str) -> str:
     goal = specification.goal
     if not specification.nonparametric or goal.distribution:
         return ""
-    asked = [f"what {rounded(100 * level, 6)}% have at most" for level in goal.levels]
-    asked += [f"the share above {rounded(value, 12)}{f' {unit}' if unit else ''}" for value in goal.values]
-    return (
-        f"Most questions were about {' and '.join(asked)}, the goal. Elsewhere bands may be far too narrow, above all "
-        "where groups of people lie far apart."
-    )
+    return narrow_goal_sentence(goal.levels, goal.values, unit)
