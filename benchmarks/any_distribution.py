@@ -6,7 +6,7 @@ Nothing is known but the support. The learner of a collection asks its pools of 
 population's own thousandths; bands are compared with the truth where it is between 2% and 98%. Quantiles are those at
 five levels, and shares those of the people above these quantiles of the truth. For the wages the truth is that of all
 28,155 people, of whom the respondents are drawn. Many of them have the same one, so bands are also compared with the
-middle of each step that is not declared: without steps that is the truth itself.
+middle of each step that is not declared, and with the whole of it: without steps both are the truth itself.
 
 Runs that are done are kept in `FOLDER`, so that the same command goes on where it stopped; after a change to the
 estimator it needs another folder.
@@ -150,7 +150,8 @@ def main(arguments: Sequence[str]) -> None:
     respondents = [int(text) for text in arguments[1].split(",")] if len(arguments) > 1 else _RESPONDENTS
     epsilons = arguments[2].split(",") if len(arguments) > 2 else _EPSILONS
     run = Memory(arguments[3] if len(arguments) > 3 else None, verbose=0).cache(_run)
-    covered = ("90% bands that cover", "that hold the middle of steps", "intervals of quantiles", "of shares")
+    bands = ("90% bands that cover", "that hold the middle of steps", "that meet the steps")
+    covered = (*bands, "intervals of quantiles", "of shares")
     columns = ("population", "respondents", "ε", "RMS of sup |F̂ - F|", *covered, "CPU seconds")
     print_table(f"Any distribution: {seeds} seeds", columns, _rows(run, seeds, respondents, epsilons))
 
@@ -195,7 +196,7 @@ def collection(population: Population, size: int, epsilon: str, seed: int) -> tu
 def _judged(population: Population, found: Distribution, seconds: float) -> FloatArray:
     """The largest error of the posterior mean of F, the shares of 90% bands and of intervals that cover, and seconds.
 
-    An array, (6,), whose type is no part of this module: what a script's own types hold cannot be kept.
+    An array, (7,), whose type is no part of this module: what a script's own types hold cannot be kept.
     """
     truth, at = population.cdf(population.points), population.quantile(_QUANTILES)
     below = population.cdf(np.nextafter(population.points, -np.inf))
@@ -207,6 +208,7 @@ def _judged(population: Population, found: Distribution, seconds: float) -> Floa
             np.abs(band.mean - truth).max(),
             _covers(band, truth)[middle].mean(),
             _covers(band, np.where(declared, truth, (below + truth) / 2))[middle].mean(),
+            _meets(band, np.where(declared, truth, below), truth)[middle].mean(),
             _covers(found.quantile(_QUANTILES), at).mean(),
             _covers(found.share_above(at), 1 - population.cdf(at)).mean(),
             seconds,
@@ -216,9 +218,13 @@ def _judged(population: Population, found: Distribution, seconds: float) -> Floa
 
 def _covers(draws: Draws, truth: FloatArray) -> npt.NDArray[np.bool_]:
     """Whether each 90% interval holds the truth, within rounding."""
+    return _meets(draws, truth, truth)
+
+
+def _meets(draws: Draws, least: FloatArray, most: FloatArray) -> npt.NDArray[np.bool_]:
+    """Whether each 90% interval has some of the numbers between two, within rounding."""
     low, high = draws.interval(0.9)
-    room = _ROUNDING * np.abs(truth)
-    return (low <= truth + room) & (truth - room <= high)
+    return (low <= most + _ROUNDING * np.abs(most)) & (least - _ROUNDING * np.abs(least) <= high)
 
 
 def learner_on(support: Support, epsilon: str, seed: int, goal: Any = "distribution") -> NonparametricLearner:
