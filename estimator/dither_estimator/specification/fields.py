@@ -31,7 +31,6 @@ __all__ = [
     "MAX_LEVELS",
     "NONPARAMETRIC",
     "SEVERAL",
-    "UNUSABLE_RANGE",
     "Policy",
     "SpecificationError",
     "epsilon_of",
@@ -59,9 +58,10 @@ CATEGORICAL = Categorical()
 SEVERAL = Several()
 MAX_ATOMS = 16
 DEFAULT_PARTICLES = 1_000
-UNUSABLE_RANGE = "range must be of numbers that are at most about 1e99 and not all but equal"
-_FARTHEST_RANGE, _NARROWEST_RANGE = 1e99, 1e-12
-"""The largest number of a range, and the least width as a share of its size, where no family is named."""
+_NARROWEST_RANGE = 1e-12
+"""The least width of a range in the coordinate, as a share of its size."""
+_RANGE_MARGIN = 0.01
+"""The share of a range that is left out at each end: a bound has no coordinate."""
 MAXIMUM_OF_LOGARITHMS = "maximum must be above 0 when transform is log: raise maximum or leave transform out"
 MAX_LEVELS = 64
 """The most levels of a question about a distribution: each cell of each question is a row of what is computed."""
@@ -192,9 +192,12 @@ def read_around(support: Support, data: Mapping[str, Any]) -> tuple[float, float
         raise SpecificationError("range must not begin below minimum")
     if high > most:
         raise SpecificationError("range must not end above maximum")
-    size = max(abs(low), abs(high))
-    if size > _FARTHEST_RANGE or high - low < max(_NARROWEST_RANGE * size, 1 / _FARTHEST_RANGE):
-        raise SpecificationError(UNUSABLE_RANGE)
+    usable = max(abs(low), abs(high)) <= LARGEST
+    if usable:
+        first, last = support.coordinate(low + (high - low) * np.array([_RANGE_MARGIN, 1 - _RANGE_MARGIN])).tolist()
+        usable = last - first > max(_NARROWEST_RANGE * max(abs(first), abs(last)), 1 / LARGEST)
+    if not usable:
+        raise SpecificationError(f"range must be of numbers that are at most {LARGEST:g} and not all but equal")
     return low, high
 
 

@@ -18,7 +18,6 @@ from dither_estimator.priors.prior import InvalidPrior, Prior, parse_prior
 from dither_estimator.specification.competing_families import parse_competing
 from dither_estimator.specification.fields import (
     DEFAULT_PARTICLES,
-    UNUSABLE_RANGE,
     Policy,
     SpecificationError,
     given,
@@ -148,4 +147,4 @@ def _prior(family: Family, transform: Transform, support: Support, data: Mapping
     try:
         return parse_prior(family, terms)
     except InvalidPrior:
-        raise SpecificationError(UNUSABLE_RANGE) from None
+        raise SpecificationError("range must be of numbers that are at most about 1e99 and not all but equal") from None
