@@ -6,12 +6,12 @@ distributions together.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 
 import numpy as np
 from scipy.special import ndtr
 
 from dither_estimator.families import FloatArray
+from dither_estimator.learning.deferred import DeferredProperty
 from dither_estimator.learning.description import CategoryShares
 from dither_estimator.learning.population import Population
 from dither_estimator.nonparametric.distribution import Draws
@@ -73,12 +73,12 @@ class StratifiedPopulation:
         known = [each.values for each in means if each is not None]
         return self._mixed(known) if len(known) == len(means) else None
 
-    @cached_property
+    @DeferredProperty
     def steps(self) -> tuple[float, ...]:
         """The steps of all parts."""
         return tuple(sorted({step for part in self.parts for step in part.steps}))
 
-    @cached_property
+    @DeferredProperty
     def atoms(self) -> tuple[float, ...]:
         """The atoms of all parts."""
         return tuple(sorted({atom for part in self.parts for atom in part.atoms}))
@@ -98,7 +98,7 @@ class StratifiedPopulation:
             total += weight * each
         return Draws(total)
 
-    @cached_property
+    @DeferredProperty
     def _grid(self) -> FloatArray:
         """Increasing points from end to end of what the draws consider possible, denser where more people are."""
         clouds = [part.quantile(_CLOUD_LEVELS).values.ravel() for part in self.parts]
@@ -118,7 +118,7 @@ class StratifiedPopulation:
         steps = np.array(self.steps)
         return np.unique(np.concatenate([inner, [low, high], steps, np.nextafter(steps, -np.inf)]))
 
-    @cached_property
+    @DeferredProperty
     def _values(self) -> FloatArray:
         """The grid as values of people: whoever is between a step and the number before it is at the step."""
         grid, steps = self._grid.copy(), np.array(self.steps)
@@ -126,7 +126,7 @@ class StratifiedPopulation:
         grid[np.searchsorted(grid, before)] = steps
         return grid
 
-    @cached_property
+    @DeferredProperty
     def _heights(self) -> FloatArray:
         """The distribution function of each draw at the grid, shape (draws, points)."""
         return np.maximum.accumulate(self.cdf(self._grid).values, axis=1)

@@ -8,13 +8,13 @@ from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import cached_property
 from itertools import chain
 
 import numpy as np
 import numpy.typing as npt
 
 from dither_client.posterior.wire import PosteriorReply, to_json
+from dither_estimator.learning.deferred import DeferredProperty
 from dither_estimator.learning.description import Unscaled
 from dither_estimator.learning.population import Population
 from dither_estimator.learning.summary import Posterior
@@ -51,7 +51,7 @@ class Particles:
         """What the posterior says about the population."""
         return self.posterior.population
 
-    @cached_property
+    @DeferredProperty
     def _drawn(self) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
         return self.posterior.draws()
 
@@ -95,7 +95,7 @@ class Published:
     group_pools: Mapping[int, Pools] = field(default_factory=dict)
     """The pools of each group that has answers, by the group's number."""
 
-    @cached_property
+    @DeferredProperty
     def described(self) -> PosteriorReply:
         """The posterior with what it says about the population; without, if that fails, which is logged."""
         try:
@@ -105,7 +105,7 @@ class Published:
             _log.error("describing the population failed", extra={"error": type(error).__name__, "where": where})
             return self.posterior
 
-    @cached_property
+    @DeferredProperty
     def reply(self) -> bytes:
         """The JSON of `described`, made once for all who read it: that of hundreds of groups has megabytes."""
         return json.dumps(to_json(self.described), ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()

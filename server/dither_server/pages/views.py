@@ -11,7 +11,6 @@ from dither_server.collections.collection import Collection
 from dither_server.owner.published import Particles, Published
 from dither_server.pages.charts import component_curves, curves
 from dither_server.pages.sentences import Findings, find
-from dither_server.service.descriptions import timed
 from dither_server.service.service import Service
 from dither_server.service.turns import Turns
 
@@ -64,7 +63,7 @@ class Views:
             if known is not None and known.published is published:
                 return known
             particles = await service.particles(collection, published)
-            made, seconds = await service.compute(timed, _view, collection, published, particles)
+            made, seconds = await service.descriptions.compute(collection, _view, collection, published, particles)
             service.descriptions.took(collection.number, seconds)
             self._newest = {number: view for number, view in self._newest.items() if service.learners.has(number)}
             self._newest[collection.number] = made

@@ -1,7 +1,11 @@
 """Describing a population may take seconds, and anybody may read a public collection and answer it."""
 
+import asyncio
 import json
 import math
+import threading
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from io import BytesIO
 from types import SimpleNamespace
 from zipfile import ZipFile
@@ -94,3 +98,44 @@ def test_an_archive_has_the_last_answer_at_once(site: Site, now: list[float]) ->
     with ZipFile(BytesIO(reply.content)) as archive:
         assert json.loads(archive.read("posterior.json"))["answers"] == 1
     assert answers(site, collection) == 0
+
+
+GROUPS = {"name": "town", "labels": [str(number) for number in range(51)]}
+
+
+@pytest.fixture
+def held(monkeypatch: pytest.MonkeyPatch) -> Iterator[threading.Event]:
+    """Descriptions of groups last until this is set."""
+    free, describe = threading.Event(), Posterior.described
+
+    def held_describe(posterior: Posterior, reply: PosteriorReply) -> PosteriorReply:
+        if posterior.groups is not None:
+            free.wait(60)
+        return describe(posterior, reply)
+
+    monkeypatch.setattr(PersistedLearner, "description_due", lambda *_: math.inf)
+    monkeypatch.setattr(Posterior, "described", held_describe)
+    yield free
+    free.set()
+
+
+@pytest.mark.parametrize("at_once", [2, 4])
+def test_many_groups_do_not_hold_up_others(
+    site: Site, held: threading.Event, monkeypatch: pytest.MonkeyPatch, at_once: int
+) -> None:
+    """Were as many described at once as there are threads, nobody else's questions or posterior could be read."""
+    monkeypatch.setattr(site.service.descriptions, "_long", asyncio.Semaphore(at_once))
+    heavy = [site.create(visibility="public", groups=GROUPS) for _ in range(5)]
+    light = site.create(visibility="public")
+    with ThreadPoolExecutor(8) as readers:
+        waiting = [readers.submit(answers, site, collection) for collection in heavy]
+        until(lambda: site.service._long_threads.borrowed_tokens == at_once)
+        read = readers.submit(answers, site, light)
+        if at_once == 2:
+            assert read.result(20) == 0
+        else:
+            with pytest.raises(TimeoutError):
+                read.result(2)
+        assert not any(each.done() for each in waiting)
+        held.set()
+        assert [each.result(60) for each in (*waiting, read)] == [0] * 6
