@@ -19,7 +19,7 @@ from dither_server.api.callers import (
 )
 from dither_server.api.messages.collections import StateBody, TermsList, TermsReply
 from dither_server.api.messages.examples import TERMS
-from dither_server.api.terms_text import terms_text
+from dither_server.api.terms_text import check_told, terms_text
 from dither_server.collections.specification import CollectionSpec
 from dither_server.errors import CollectionClosed, CollectionDeleted, Forbidden, InvalidBody, NotFound, Unauthorized
 from dither_server.http.bodies import BODY_REFUSALS, read_body, validate_body
@@ -100,7 +100,7 @@ def add_routes(app: FastAPI) -> None:
 
 async def create_collection(request: Request, response: Response, service: ServiceOf) -> dict[str, Any]:
     """Creates a collection from its specification; it is open at once, or from `opens_at` on."""
-    collection = await service.create_collection(await read_body(request))
+    collection = await service.create_collection(await read_body(request), check_told)
     await done(request, "collection created", collection=collection.id)
     response.headers["Location"] = f"{_PATH}/{collection.id}"
     return await run_in_threadpool(service.collections.terms, collection)

@@ -8,11 +8,16 @@ from typing import Any
 from dither_server.api.messages.collections import TermsReply
 from dither_server.collections.collection import Collection
 
-__all__ = ["terms_text"]
+__all__ = ["check_told", "terms_text"]
 
 _NAMES = tuple(TermsReply.model_fields)
 _BEFORE = frozenset(_NAMES[: _NAMES.index("state")])
 _AFTER = frozenset(_NAMES[_NAMES.index("answers") + 1 :])
+
+
+def check_told(collection: Collection) -> None:
+    """Raises what `terms_text` would raise of this collection, and of every list that has it."""
+    _write(collection)
 
 
 def terms_text(collection: Collection, now: int, answers: int) -> str:

@@ -32,6 +32,9 @@ _TOTALS_BY_NUMBER = 1_000
 _RIGHT_REPLIES = 4
 """How many numbers of right replies there can be, to the three questions of a check."""
 
+_FIRST = {"number": 0, "deleted_at": None, "purge_at": None}
+"""The columns that a collection's row gets when it is stored."""
+
 
 class Collections:
     """All collections, in memory, so that issuing a ticket reads no database. `holder` names this process in leases."""
@@ -180,8 +183,11 @@ class Collections:
         """Every collection, also those that are deleted and can still be restored, newest first."""
         return reversed(list(self._by_id.values()))
 
-    async def create(self, body: bytes) -> Collection:
-        """Creates the collection that `body` describes. Raises what `parse_json` and `parse_new_spec` raise."""
+    async def create(self, body: bytes, tell: Callable[[Collection], object]) -> Collection:
+        """Creates the collection that `body` describes, unless `tell` raises for what is to be stored.
+
+        Raises what `parse_json` and `parse_new_spec` raise.
+        """
         # In a thread, since the designs for each ε that may be chosen take a moment.
         service, specification = await asyncio.to_thread(parse_new_spec, parse_json(body))
         for page in service.pages or ():
@@ -197,6 +203,7 @@ class Collections:
             "max_answers": service.max_answers,
             "keep_answers": service.keep_answers,
         }
+        await asyncio.to_thread(lambda: tell(load(_FIRST | row)))
         await self._writer.run(lambda connection: insert_collection(connection, row, self._holder))
         return await self._reread(str(row["id"]))
 

@@ -63,7 +63,7 @@ def set_stored_state(connection: Connection, number: int, state: State) -> None:
         raise CollectionClosed("The collection is permanently closed: create another one.")
 
 
-def load(row: RowMapping) -> Collection:
+def load(row: RowMapping | Mapping[str, Any]) -> Collection:
     data = parse_json(row["specification"].encode())
     service, specification = parse_spec(data)
     return Collection(

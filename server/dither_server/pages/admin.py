@@ -14,6 +14,7 @@ from dither_estimator.design.design import DesignError
 from dither_estimator.specification.specification import SpecificationError
 from dither_server.api.callers import CollectionOf, ServiceOf, done
 from dither_server.api.messages.common import MAX_COUNT
+from dither_server.api.terms_text import check_told
 from dither_server.collections.collection import State
 from dither_server.errors import CollectionClosed, InvalidBody, NotByInvitation, Unauthorized
 from dither_server.pages.addresses import shown_address
@@ -73,7 +74,8 @@ async def create(request: Request, service: ServiceOf) -> Response:
     form_admin(request)
     form = await read_form(request)
     try:
-        collection = await service.create_collection(json.dumps(specification_of(form)).encode())
+        body = json.dumps(specification_of(form)).encode()
+        collection = await service.create_collection(body, check_told)
         await done(request, "collection created", collection=collection.id)
     except (InvalidBody, SpecificationError) as error:
         wrong = await service.compute(wrong_fields, form, str(error))

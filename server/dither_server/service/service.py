@@ -145,9 +145,9 @@ class Service:
         self._engine.dispose()
         self._blas_limit.restore_original_limits()
 
-    async def create_collection(self, body: bytes) -> Collection:
-        """Creates a collection; this process holds its lease at first."""
-        collection = await self.collections.create(body)
+    async def create_collection(self, body: bytes, tell: Callable[[Collection], object]) -> Collection:
+        """Creates a collection, unless `tell` raises; this process holds its lease at first."""
+        collection = await self.collections.create(body, tell)
         await asyncio.to_thread(self.poller.share_leases)
         self.learners.prepare(collection.number)
         return collection

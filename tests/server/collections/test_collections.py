@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from dither_estimator.specification.specification import Specification
+from dither_server.api.messages.collections import TermsReply
 from dither_server.collections.specification import parse_spec
 from testing.servers.defaults import ADMIN, SPEC
 from testing.servers.site import FakeClock, Site, open_site, problem
@@ -307,6 +308,17 @@ def test_a_contradiction_is_refused_but_read_where_it_is_stored_already(site: Si
     assert refused.status_code == 422
     assert "policy must be fixed:LOW:HIGH with an interval that values lie in" in refused.json()["detail"]
     parse_spec(wrong)
+
+
+def test_what_cannot_be_told_is_not_stored(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It would be in every list from then on, and none could be told."""
+    kept = site.create()
+    with monkeypatch.context() as patch:
+        patch.setattr(TermsReply, "model_validate", lambda _: TermsReply(id="incomplete"))  # type: ignore[call-arg]
+        reply = site.client.post("/v1/collections", json=SPEC, headers=ADMIN)
+    assert reply.status_code == 500
+    assert [one["id"] for one in site.client.get("/v1/collections", headers=ADMIN).json()["collections"]] == [kept]
+    assert len(list(site.service.collections.with_deleted())) == 1
 
 
 def test_nothing_of_a_bad_specification_is_repeated(site: Site) -> None:
