@@ -35,7 +35,8 @@ def test_two_questions_are_answered_as_python_does(survey: Survey, open_page: Op
         expect(page.locator("#ask")).to_be_visible()
         with Analyst(survey.url) as analyst:
             posterior = analyst.posterior(collection)
-        for value in (250.0, 450.5, 900.0):
+        counted = fields.get("family") == "poisson"  # nearly everybody is close to the median then
+        for value in (posterior.quantile(each).q50 for each in (0.1, 0.5, 0.9)) if counted else (250.0, 450.5, 900.0):
             page.get_by_label("More than").fill(f"{value:,}")
             known = posterior.share_above(value)
             shown = numbers(page.locator("#above-said"))
@@ -71,6 +72,105 @@ def test_two_questions_are_answered_as_python_does(survey: Survey, open_page: Op
         page.get_by_label("More than").fill("a lot")
         expect(page.locator("#above-said")).to_have_text("Write a number, such as 600.")
         assert violations(page) == []
+
+
+def test_beyond_the_ends_of_what_is_known_there_are_bounds(survey: Survey, open_page: OpenPage) -> None:
+    """The same as in Python, rounded to the side on which it holds; where nobody can be, that is said."""
+    anywhere: dict[str, Any] = {"family": None, "transform": None, "range": None, "unit": "€", "epsilon": 2}
+    shapes: list[tuple[dict[str, Any], list[float], list[str]]] = [
+        (anywhere, [-1e6, 1e6, 1e9], []),
+        (anywhere | {"minimum": 0}, [1e6], ["100% of the people have more than -1 €."]),
+        (
+            anywhere | {"minimum": 20, "maximum": 80},
+            [],
+            [
+                "100% of the people have more than 19.5 €.",
+                "0% of the people have more than 80 €.",
+                "0% of the people have more than 1,000 €.",
+            ],
+        ),
+        (
+            {"family": "poisson", "transform": None, "range": [0, 100]},
+            [5, 1e6],
+            ["100% of the people have more than -0.5."],
+        ),
+    ]
+    for fields, values, told in shapes:
+        collection, page = survey.create(visibility="public", **fields), open_page()
+        survey.arrive(collection, 300, lambda rng: round(min(max(rng.gauss(50, 7), 20), 80)))
+        page.goto(f"{survey.url}/collections/{collection}")
+        expect(page.locator(f'[data-answers="{300}"]')).to_be_visible()
+        field, said = page.get_by_label("More than"), page.locator("#above-said")
+        with Analyst(survey.url) as analyst:
+            posterior = analyst.posterior(collection)
+        assert posterior.distribution is not None
+        first, last = posterior.distribution.x[0], posterior.distribution.x[-1]
+        unit = f" {fields['unit']}" if "unit" in fields else ""
+        for value in values:
+            field.fill(f"{value:,.0f}")
+            known = posterior.share_above(value)
+            assert known.interval(0.9) == ((0, known.q95) if value > last else (known.q05, 1))
+            bound, *others = numbers(said)
+            if value > last:
+                assert 100 * known.q95 - 1e-6 <= bound <= 100 * known.q95 + 0.1
+                words = rf"At most [\d.]+% of the people have more than {value:,.0f}{unit} \(90% sure\). Above "
+            else:
+                assert 100 * known.q05 - 0.1 <= bound <= 100 * known.q05 + 1e-6
+                words = rf"At least [\d.]+% of the people have more than {value:,.0f}{unit} \(90% sure\). Below "
+            expect(said).to_have_text(re.compile(rf"^{words}-?[\d,.]+{unit} nothing more precise is known\.$"))
+            assert others == pytest.approx([value, 90, last if value > last else first], abs=0.5)
+        for sentence in told:
+            field.fill((re.search(r"than (-?[\d,.]*\d)", sentence) or ["", ""])[1])
+            expect(said).to_have_text(sentence)
+        for level in () if "minimum" in fields else ("0.001", "99.999"):
+            page.get_by_label("At or below it").fill(level)
+            expect(page.locator("#level-said")).to_contain_text(f"Where {level}% of the people are is not known:")
+
+
+def test_what_the_goal_names_is_told_beyond_the_ends(survey: Survey, open_page: OpenPage) -> None:
+    goal = {"quantiles": [0.9999], "above": [3000, 5000]}
+    collection, page = survey.create(visibility="public", goal=goal), open_page()
+    survey.arrive(collection, 300)
+    page.goto(f"{survey.url}/collections/{collection}")
+    expect(page.locator(f'[data-answers="{300}"]')).to_be_visible()
+    with Analyst(survey.url) as analyst:
+        posterior = analyst.posterior(collection)
+    field, said = page.get_by_label("More than"), page.locator("#above-said")
+    for value in (3000, 5000):
+        field.fill(f"{value:,.0f}")
+        known = posterior.above[value]
+        expect(said).to_contain_text("(90% sure: ")
+        shown = [100 * known.q50, value, 90, 100 * known.q05, 100 * known.q95]
+        assert numbers(said) == pytest.approx(shown, abs=0.06)
+    field.fill("1,000,000")
+    expect(said).to_contain_text("At most ")
+    page.get_by_label("At or below it").fill("99.99")
+    found = posterior.quantiles[0.9999]
+    shown = [99.99, found.q50, 90, found.q05, found.q95]
+    assert numbers(page.locator("#level-said")) == pytest.approx(shown, abs=0.6)
+
+
+def test_a_share_and_its_ends_have_as_many_decimals(survey: Survey, open_page: OpenPage) -> None:
+    """Two where all three are near 0 or 100%, else one: a share near 0 with a wide band had two, and its end one."""
+    shape = {"family": None, "transform": None, "range": None, "minimum": 0}
+    collection, page = survey.create(visibility="public", **shape), open_page()
+    survey.arrive(collection, 300)
+    page.goto(f"{survey.url}/collections/{collection}")
+    expect(page.locator(f'[data-answers="{300}"]')).to_be_visible()
+    lengths = set[int]()
+    with Analyst(survey.url) as analyst:
+        posterior = analyst.posterior(collection)
+    assert posterior.distribution is not None
+    for value in (0, *posterior.distribution.x[2::4], posterior.distribution.x[-1]):
+        page.get_by_label("More than").fill(str(value))
+        said = page.locator("#above-said").inner_text()
+        found = re.match(r"(\d+\.\d+)% .* \(90% sure: (\d+\.\d+) to (\d+\.\d+)%\)\.$", said)
+        assert found, said
+        [decimals] = {len(each.partition(".")[2]) for each in found.groups()}
+        known = posterior.share_above(value)
+        assert decimals == (2 if min(known.q95, 1 - known.q05) < 0.015 else 1), said
+        lengths.add(decimals)
+    assert lengths == {1, 2}
 
 
 def test_where_everybody_has_0_the_page_says_so(survey: Survey, open_page: OpenPage) -> None:

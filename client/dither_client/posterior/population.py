@@ -3,6 +3,7 @@
 import math
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from itertools import pairwise
 
 from dither_client.posterior.wire import QUANTILES, DistributionSummary, ParameterSummary
@@ -21,16 +22,20 @@ _MIRRORED = dict(zip(QUANTILES, reversed(QUANTILES), strict=True))
 def share_at(distribution: DistributionSummary, x: float, atoms: Iterable[float] = ()) -> ParameterSummary:
     """The share of the population at or below `x`: by linear interpolation between the points, of integers in steps.
 
-    Beyond the points it is that of the outermost, which bounds it to within about a thousandth; below an atom or an
-    integer that comes first it is 0. Raises `ValueError` for NaN.
+    Beyond the points it is only known to be between that of the outermost, which is within about a thousandth, and
+    nobody's: `q05` and `q25`, or `q75` and `q95`, are 0 or 1, and the rest is the outermost's. Where nobody can be, as
+    below an atom that comes first, below 0 of integers and beyond infinity, all of it is. Raises `ValueError` for NaN.
     """
     if math.isnan(x):
         raise ValueError("there is no share at or below NaN: give a number")
     points, cdf = distribution.x, distribution.cdf
-    if math.isinf(x) or (x < points[0] and _starts_with_a_step(points, atoms)):
+    if math.isinf(x) or x < _least(points, atoms):
         return _summary(float(x > points[-1]), lambda _: float(x > points[-1]))
     at = math.floor(x) if _are_integers(points) else x
-    return _summary(_height(at, points, cdf.mean), lambda name: _height(at, points, getattr(cdf, name)))
+    found = _summary(_height(at, points, cdf.mean), lambda name: _height(at, points, getattr(cdf, name)))
+    if at < points[0]:
+        return _bounded(found, q05=0.0, q25=0.0)
+    return _bounded(found, q75=1.0, q95=1.0) if at > points[-1] else found
 
 
 def quantile_at(distribution: DistributionSummary, level: float, atoms: Iterable[float] = ()) -> ParameterSummary:
@@ -40,7 +45,7 @@ def quantile_at(distribution: DistributionSummary, level: float, atoms: Iterable
     the distribution function, inverted.
     """
     points, cdf = distribution.x, distribution.cdf
-    lowest = 0.0 if _starts_with_a_step(points, atoms) else max(cdf.q05[0], cdf.q95[0])
+    lowest = 0.0 if points[0] == _least(points, atoms) else max(cdf.q05[0], cdf.q95[0])
     if not lowest <= level <= min(cdf.q05[-1], cdf.q95[-1]):
         raise ValueError(f"the distribution is too uncertain at {level}: give this quantile as the collection's goal")
     bands = {name: _place(level, points, getattr(cdf, _MIRRORED[name])) for name in QUANTILES}
@@ -54,9 +59,18 @@ def _summary(mean: float, read: Callable[[str], float]) -> ParameterSummary:
     return ParameterSummary(mean, (quantiles["q95"] - quantiles["q05"]) / _NINETY_PERCENT, **quantiles)
 
 
-def _starts_with_a_step(x: Sequence[float], atoms: Iterable[float]) -> bool:
-    """Whether some people have exactly the first point, and nobody has less."""
-    return _are_integers(x) or any(math.isclose(x[0], atom, rel_tol=_ROUNDED, abs_tol=_ROUNDED) for atom in atoms)
+def _bounded(outermost: ParameterSummary, **ends: float) -> ParameterSummary:
+    """What is known of a share beyond the points: that of the outermost with other `ends`, unless they meet."""
+    found = replace(outermost, **ends)
+    return _summary(found.q05, lambda _: found.q05) if found.q05 == found.q95 else found
+
+
+def _least(x: Sequence[float], atoms: Iterable[float]) -> float:
+    """A number below which nobody is: 0 of integers, or an atom that comes first; minus infinity if there is none."""
+    if _are_integers(x):
+        return min(0.0, x[0])
+    first = any(math.isclose(x[0], atom, rel_tol=_ROUNDED, abs_tol=_ROUNDED) for atom in atoms)
+    return x[0] if first else -math.inf
 
 
 def _are_integers(x: Sequence[float]) -> bool:
@@ -65,7 +79,7 @@ def _are_integers(x: Sequence[float]) -> bool:
 
 
 def _height(at: float, x: Sequence[float], y: Sequence[float]) -> float:
-    """The height at `at` of the curve through the points; where it jumps, at the top of the jump."""
+    """The height at `at` of the curve through the points: that of the outermost beyond them, and of a jump its top."""
     right = bisect_right(x, at)
     if right in (0, len(x)):
         return y[0] if right == 0 else y[-1]

@@ -191,7 +191,7 @@ class Posterior:
         """The value at or below which a share `level` of the population lies, in the values' own units.
 
         Exact at the levels of `quantiles`, else by interpolation of `distribution`. Raises `ValueError` if the
-        posterior cannot tell, and `TypeError` unless the level is a number.
+        posterior cannot tell, as beyond its points, and `TypeError` unless the level is a number.
         """
         level = _number("the level of a quantile", level)
         if not 0 < level < 1:
@@ -202,6 +202,7 @@ class Posterior:
     def cdf(self, x: float) -> ParameterSummary:
         """The share of the population at or below `x`, by interpolation of `distribution`.
 
+        Beyond its first and last point `interval(0.9)` goes down to 0 or up to 1, and the rest is that of this point.
         Raises `ValueError` for NaN and if the posterior cannot tell, and `TypeError` unless `x` is a number.
         """
         return share_at(self._known_distribution(), _number("the value", x), self.atoms)

@@ -4,6 +4,7 @@ The estimator fills these in; the server sends and stores them, and derives its 
 clients read them. The text below a field is its description in these documents.
 """
 
+import math
 from bisect import bisect_left
 from dataclasses import dataclass, field
 from statistics import NormalDist
@@ -72,6 +73,9 @@ class ParameterSummary:
         return self._quantile((1 - level) / 2), self._quantile((1 + level) / 2)
 
     def _quantile(self, probability: float) -> float:
+        for name, known in QUANTILES.items():
+            if math.isclose(probability, known):
+                return float(getattr(self, name))
         scores = [_NORMAL.inv_cdf(known) for known in QUANTILES.values()]
         values = [getattr(self, name) for name in QUANTILES]
         score = _NORMAL.inv_cdf(probability)

@@ -11,7 +11,7 @@ import numpy as np
 from dither_client import parse_query
 from dither_client.posterior.names import has_log_median
 from dither_client.posterior.sentences import only_zeros_and_ones, zeros_and_ones
-from dither_client.posterior.wire import QUANTILES, ComponentReply, PosteriorReply, to_json
+from dither_client.posterior.wire import QUANTILES, ComponentReply, ParameterSummary, PosteriorReply, to_json
 from dither_estimator.learning.curves import parameter_density, population_curve
 from dither_estimator.learning.description import Unscaled
 from dither_estimator.learning.population import Population
@@ -70,6 +70,8 @@ def charts(
         "pace": pace(rows, posterior.answers, now),
         "atoms": [{"x": float(atom), "share": share.q50} for atom, share in (described.atoms or {}).items()],
         "distribution": _distribution(described),
+        "quantiles": _exact("level", described.quantiles),
+        "above": _exact("x", described.above),
         "periods": period_charts(posterior),
         "regressions": regression_charts(posterior),
         **curves,
@@ -143,6 +145,14 @@ def _distribution(described: PosteriorReply | ComponentReply) -> dict[str, Any] 
     if found is None or only_zeros_and_ones(found):
         return None
     return {"x": found.x, **{name: _plain(getattr(found.cdf, name)) for name in QUANTILES}}
+
+
+def _exact(name: str, summaries: Mapping[str, ParameterSummary] | None) -> list[dict[str, float]]:
+    """The quantiles of each summary, with the number that it is about as `name`."""
+    return [
+        {name: float(number), **{level: getattr(summary, level) for level in QUANTILES}}
+        for number, summary in (summaries or {}).items()
+    ]
 
 
 def _trajectories(

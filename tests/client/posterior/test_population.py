@@ -54,9 +54,37 @@ def test_a_share_has_the_posterior_at_the_point(x: float) -> None:
     assert found.q95 == pytest.approx(stats.norm.cdf(x + 1.645 * SD, CENTRE, SCALE), abs=1e-3)
 
 
-def test_beyond_the_points_a_share_is_that_of_the_outermost() -> None:
-    assert share_at(DISTRIBUTION, -1e9).mean == DISTRIBUTION.cdf.mean[0]
-    assert share_at(DISTRIBUTION, 1e9).mean == DISTRIBUTION.cdf.mean[-1]
+def test_beyond_the_points_a_share_is_bounded_by_that_of_the_outermost() -> None:
+    """Those are 15 and 85."""
+    known = replace(posterior(), distribution=DISTRIBUTION)
+    for x in (85.1, 120, 1e9):
+        found, above = known.cdf(x), known.share_above(x)
+        assert (found.interval(0.9), found.interval(0.5)) == ((bands().q05[-1], 1), (bands().q25[-1], 1))
+        assert above.interval(0.9) == (0, 1 - bands().q05[-1])
+        assert above.interval(0.9)[1] > stats.norm.sf(x, CENTRE, SCALE)
+        assert (found.mean, above.mean) == pytest.approx((bands().mean[-1], 1 - bands().mean[-1]))
+    for x in (14.9, 0, -1e9):
+        assert (known.cdf(x).interval(0.9), known.cdf(x).interval(0.5)) == ((0, bands().q95[0]), (0, bands().q75[0]))
+        assert known.share_above(x).interval(0.9) == (1 - bands().q95[0], 1)
+        assert known.cdf(x).mean == bands().mean[0]
+    assert [known.cdf(x).mean for x in (15, 85)] == [bands().mean[0], bands().mean[-1]]
+    assert [known.cdf(x).interval(0.9) for x in (-math.inf, math.inf)] == [(0, 0), (1, 1)]
+
+
+def test_a_share_that_the_goal_names_is_exact_beyond_the_points() -> None:
+    named = ParameterSummary(3e-5, 1e-5, 1e-5, 2e-5, 3e-5, 4e-5, 5e-5)
+    known = replace(posterior(), distribution=DISTRIBUTION, above={100.0: named})
+    assert known.share_above(100) == named
+    assert known.share_above(101).mean == pytest.approx(1 - bands().mean[-1])
+
+
+def test_where_nobody_is_beyond_the_points_a_share_is_exact() -> None:
+    """The points of people between bounds of 20 and 80, at which there may be some."""
+    at_bounds = DistributionSummary(
+        (math.nextafter(20, 0), 20.0, math.nextafter(80, 0), 80.0), *[Bands(*[(0.0, 0.1, 0.95, 1.0)] * 6)] * 2
+    )
+    assert [share_at(at_bounds, x) for x in (-1e9, 19.9)] == [ParameterSummary(0, 0, *[0.0] * 5)] * 2
+    assert [share_at(at_bounds, x) for x in (80.1, 1e9)] == [ParameterSummary(1, 0, *[1.0] * 5)] * 2
 
 
 def test_a_quantile_beyond_the_points_is_refused() -> None:
@@ -131,7 +159,7 @@ def test_a_curve_jumps_at_an_atom() -> None:
     assert quantile_at(jump, 0.3) == ParameterSummary(ATOM, 0, *[ATOM] * 5)
     near = quantile_at(jump, 0.165)
     assert near.q05 <= near.mean <= near.q95 == ATOM
-    assert share_at(jump, -1e9).mean == 0
+    assert share_at(jump, -1e9).interval(0.9) == (0, jump.cdf.q95[0])
     first = DistributionSummary((0.0, 10.0), *[Bands(*[(0.24, 1.0)] * 6)] * 2)
     assert [share_at(first, x, [0]).mean for x in (-1, 0, 5)] == [0, 0.24, pytest.approx(0.62)]
     assert quantile_at(first, 0.1, [0]).mean == 0
@@ -143,8 +171,24 @@ def test_a_curve_jumps_at_an_atom() -> None:
 def test_integers_have_steps() -> None:
     cdf = Bands(*[(0.25, 0.75, 1.0)] * 6)
     whole = DistributionSummary((2.0, 3.0, 4.0), cdf, cdf)
-    assert [share_at(whole, x).mean for x in (1, 1.99, 2, 2.99, 3.5, 9)] == [0, 0, 0.25, 0.25, 0.75, 1]
-    assert [quantile_at(whole, level).mean for level in (0.01, 0.25, 0.26, 0.75, 0.76)] == [2, 2, 3, 3, 4]
+    assert [share_at(whole, x).mean for x in (2, 2.99, 3.5, 4.5, 9)] == [0.25, 0.25, 0.75, 1, 1]
+    assert [quantile_at(whole, level).mean for level in (0.25, 0.26, 0.75, 0.76)] == [2, 3, 3, 4]
+
+
+def test_below_the_first_of_integers_may_be_people_down_to_0() -> None:
+    cdf = Bands(*[(0.001, 0.9, 0.999)] * 6)
+    counts = DistributionSummary((14.0, 15.0, 16.0), cdf, cdf)
+    for x in (0, 13, 13.9):
+        assert share_at(counts, x).interval(0.9) == (0, 0.001)
+        assert share_at(counts, x).q50 == 0.001
+    assert share_at(counts, -0.5) == ParameterSummary(0, 0, *[0.0] * 5)
+    assert [share_at(counts, x).mean for x in (14, 16, 16.9)] == [0.001, 0.999, 0.999]
+    assert share_at(counts, 17).interval(0.9) == (0.999, 1)
+    with pytest.raises(ValueError, match="as the collection's goal"):
+        quantile_at(counts, 0.0001)
+    from_0 = replace(counts, x=(0.0, 1.0, 2.0))
+    assert quantile_at(from_0, 0.0001).mean == 0
+    assert share_at(from_0, -0.5).q95 == 0
 
 
 def test_what_is_no_number_is_refused_in_a_sentence() -> None:
@@ -156,7 +200,7 @@ def test_what_is_no_number_is_refused_in_a_sentence() -> None:
     for read in (known.cdf, known.share_above):
         with pytest.raises(ValueError, match="NaN: give a number"):
             read(float("nan"))
-    assert known.share_above(-1e9).mean == 1
+    assert known.share_above(-math.inf).mean == 1
     numbers: list[Any] = [Decimal("0.3"), np.float32(0.3), Fraction(3, 10)]
     assert {known.quantile(number).mean for number in numbers} == {ATOM}
 

@@ -214,11 +214,13 @@ def test_an_atom_has_what_lies_below_it_and_what_lies_at_it() -> None:
     below, upto = found.cdf.mean[place - 1 : place + 1]
     assert upto - below == pytest.approx(1 / 3, abs=1e-6)
     assert len(found.x) <= 257
-    for x in (-1e9, -1.0, 0.0, 0.001, 300.0, 450.0, np.nextafter(atom, 0), atom, 451.0, 1e9):
+    for x in (-1e9, -1.0, 0.0, 0.001, 300.0, 450.0, np.nextafter(atom, 0), atom, 451.0, found.x[-1]):
         assert share_at(found, float(x), (0, 450.123456789)).mean == pytest.approx(
             distribution.cdf(np.array([x])).mean[0], abs=2e-3
         )
     assert {quantile_at(found, float(level)).mean for level in (below + 1e-6, below + 0.2, upto - 1e-6)} == {atom}
+    least, most = share_at(found, 1e9, (0, atom)).interval(0.9)
+    assert 0.999 < least < distribution.cdf(np.array([1e9])).mean[0] <= most == 1
     assert share_at(found, -1, (0,)).q95 == 0
     assert quantile_at(found, 0.2, (0,)) == ParameterSummary(0, 0, 0, 0, 0, 0, 0)
 

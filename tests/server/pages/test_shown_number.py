@@ -38,6 +38,9 @@ def test_each_number_has_charts_and_words_of_its_own(site: Site) -> None:
     assert [charts[name]["discrete"] for name in charts] == [True, True, False]
     for name in ("children", "gifts"):
         assert charts[name]["distribution"]["x"] == posterior[name]["distribution"]["x"]
+        assert {str(each["level"]): each["q95"] for each in charts[name]["quantiles"]} == {
+            level: each["q95"] for level, each in posterior[name]["quantiles"].items()
+        }
         now = {level: charts[name]["parameters"]["quantile_0.5"][level][-1] for level in ("q05", "q50", "q95")}
         assert now == {level: posterior[name]["quantiles"]["0.5"][level] for level in now}
     assert [atom["x"] for atom in charts["gifts"]["atoms"]] == [0.0]

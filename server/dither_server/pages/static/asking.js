@@ -1,27 +1,28 @@
 // Two questions about the population: the share above a value, and the value that a share is below.
 
-/** @import { Distribution, Summary } from "./population.js" */
+/** @import { Known, Summary } from "./population.js" */
 
 import { control, part } from "./page.js";
 import { shareAbove, valueAt, written } from "./population.js";
 
 /**
- * @typedef {object} Population what is known of the population
- * @property {string} name of the number, empty if it is the only one
+ * @typedef {object} Told how values of the number are told
+ * @property {string} name empty if it is the only one
  * @property {string} unit
  * @property {number | undefined} decimals
- * @property {Distribution} distribution
- * @property {number[]} atoms
  * @property {boolean} discrete
  * @property {boolean} logarithmic whether the slider of values is spaced on a logarithmic scale
  * @property {[number, number]} shown the least and the largest value of the slider
+ *
+ * @typedef {Told & Known} Population what is known of the population
  */
 
 const STEPS = 200; // of the slider of values
 const DIGITS = 3; // of the values that it reaches
 const ORDERS = 6; // what is smaller than the largest value by more orders of magnitude is 0 beside it
 const MOST_DIGITS = 12; // the most decimals of a value
-const TAIL = 1.5; // where a share or what is left of it is below so many %, it gets two decimals
+const TAIL = 1.5; // where all of a share's band is within so many % of 0 or 100%, it gets two decimals
+const FLOAT = 1e-9; // what a share may be off by, as a part of itself, because of floating point
 
 const GROUPED = /^-?\d{1,3}([ ,'])\d{3}(\1\d{3})*(\.\d*)?$/; // as this page writes numbers
 const WITH_COMMA = /^-?(\d{1,3}([ .'])\d{3}(\2\d{3})*|\d*),\d*$/; // a decimal comma
@@ -34,10 +35,16 @@ function number(text) {
   return typed ? Number(typed) : NaN;
 }
 
-/** @param {number} share */
-const percent = (share) => {
-  const near = 100 * Math.min(share, 1 - share);
-  return (100 * share).toFixed(near < TAIL ? 2 : 1).replace(/^-0/, "0");
+/** @type {(band: Summary) => number} how many decimals a share in % has, and both ends of its band */
+const decimalsOf = ({ q05, q95 }) => (100 * Math.min(q95, 1 - q05) < TAIL ? 2 : 1);
+
+/** @type {(share: number, decimals: number) => string} */
+const percent = (share, decimals) => (100 * share).toFixed(decimals).replace(/^-0/, "0");
+
+/** @type {(share: number, decimals: number) => number} a share in a number of decimals of a %, never too little */
+const roundedUp = (share, decimals) => {
+  const steps = 100 * 10 ** decimals;
+  return Math.ceil(share * steps * (1 - FLOAT)) / steps;
 };
 
 export class Asking {
@@ -72,7 +79,7 @@ export class Asking {
     if (known.name !== this.#known?.name) this.#above.value = "";
     this.#known = known;
     if (!this.#above.value) {
-      const median = valueAt(known.distribution, 0.5, known.atoms)?.q50 ?? known.shown[0];
+      const median = valueAt(known, 0.5)?.q50 ?? known.shown[0];
       this.#above.value = Number(median.toPrecision(2)).toLocaleString("en", { maximumSignificantDigits: 12 });
     }
     this.#level.value ||= "90";
@@ -115,12 +122,30 @@ export class Asking {
       part("above-said").textContent = "Write a number, such as 600.";
       return;
     }
-    const { q05, q50, q95 } = shareAbove(this.#known.distribution, value, this.#known.atoms);
     const told = `${value.toLocaleString("en", { maximumSignificantDigits: 12 })}${this.#unit}`;
     this.#aboveSlider.value = String(this.#step(value));
     this.#aboveSlider.setAttribute("aria-valuetext", told);
-    part("above-said").textContent =
-      `${percent(q50)}% of the people have more than ${told} (90% sure: ${percent(q05)} to ${percent(q95)}%).`;
+    part("above-said").textContent = this.#haveMore(value, told, shareAbove(this.#known, value));
+  }
+
+  /** @type {(value: number, told: string, share: Summary) => string} how many have more than a value */
+  #haveMore(value, told, share) {
+    const { q05, q50, q95 } = share;
+    const all = `of the people have more than ${told}`;
+    if (q95 === 0 || q05 === 1) return `${100 * q50}% ${all}.`;
+    const decimals = decimalsOf(share);
+    const have = `${all} (90% sure`;
+    if (!Number.isNaN(q50)) {
+      return `${percent(q50, decimals)}% ${have}: ${percent(q05, decimals)} to ${percent(q95, decimals)}%).`;
+    }
+    const { x = [] } = this.#known?.distribution ?? {};
+    const ends = { q05: x[0] ?? NaN, q50, q95: x.at(-1) ?? NaN };
+    const unknown = "nothing more precise is known.";
+    return value < ends.q05
+      ? `At least ${percent(1 - roundedUp(1 - q05, decimals), decimals)}% ${have}). ` +
+          `Below ${this.#write("q05", ends)}${this.#unit} ${unknown}`
+      : `At most ${percent(roundedUp(q95, decimals), decimals)}% ${have}). ` +
+          `Above ${this.#write("q95", ends)}${this.#unit} ${unknown}`;
   }
 
   #sayLevel() {
@@ -132,16 +157,16 @@ export class Asking {
       part("level-said").textContent = "Write a number above 0 and below 100.";
       return;
     }
-    const found = valueAt(this.#known.distribution, level / 100, this.#known.atoms);
+    const found = valueAt(this.#known, level / 100);
     this.#levelSlider.value = String(Math.round(level));
     this.#levelSlider.setAttribute("aria-valuetext", `${level}%`);
     part("level-said").textContent = found
       ? `${level}% of the people have ${this.#write("q50", found)}${this.#unit} or less (90% sure: ` +
         `${this.#write("q05", found)} to ${this.#write("q95", found)}).`
-      : `Where ${level}% of the people are is not known yet: choose a share nearer to 50%.`;
+      : `Where ${level}% of the people are is not known: choose a share nearer to 50%.`;
   }
 
-  /** @type {(level: "q05" | "q50" | "q95", found: Summary) => string} */
+  /** @type {(level: "q05" | "q50" | "q95", found: Pick<Summary, "q05" | "q50" | "q95">) => string} */
   #write(level, found) {
     const [low = 0, high = 0] = this.#known?.shown ?? [];
     const largest = Math.max(Math.abs(low), Math.abs(high));

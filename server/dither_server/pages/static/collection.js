@@ -1,7 +1,7 @@
 // Updates a collection's sentences and charts as posteriors come in over the stream.
 
 /** @import { Kind } from "./plots.js" */
-/** @import { Distribution, Level } from "./population.js" */
+/** @import { Distribution, Known, Level } from "./population.js" */
 
 import { Asking } from "./asking.js";
 import { control, part } from "./page.js";
@@ -20,6 +20,8 @@ import { LEVELS, written } from "./population.js";
  * @property {{ time: number[], per_minute: number[] }} pace
  * @property {Record<string, { x: number[], density: number[] }>} densities
  * @property {Distribution | null} distribution the share of the people at or below each value
+ * @property {Known["quantiles"]} quantiles
+ * @property {Known["above"]} above
  * @property {Population | null} population
  * @property {boolean} logarithmic whether the population is on a logarithmic axis
  * @property {{ x: number, share: number }[]} atoms the values that many people have exactly
@@ -238,7 +240,7 @@ function drawPopulation({ population, discrete, logarithmic, atoms }) {
 
 /** @param {Charts} charts */
 function showPopulation(charts) {
-  const { population, distribution, discrete, logarithmic, atoms } = charts;
+  const { population, distribution, quantiles, above, discrete, logarithmic, atoms } = charts;
   for (const [name, found] of Object.entries({ population, distribution: population && distribution })) {
     document.getElementById(name)?.closest("figure")?.toggleAttribute("hidden", !found);
   }
@@ -258,6 +260,8 @@ function showPopulation(charts) {
     decimals: decimals === undefined ? undefined : Number(decimals),
     distribution,
     atoms: atoms.map(({ x }) => x),
+    quantiles,
+    above,
     discrete,
     logarithmic,
     shown: ends,

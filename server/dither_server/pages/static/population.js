@@ -4,13 +4,19 @@
  * @typedef {"q05" | "q25" | "q50" | "q75" | "q95"} Level
  * @typedef {{ x: number[] } & Record<Level, number[]>} Distribution the share of the people at or below each x
  * @typedef {Record<Level, number>} Summary
+ *
+ * @typedef {object} Known what is known of a population
+ * @property {Distribution} distribution
+ * @property {number[]} atoms
+ * @property {({ level: number } & Summary)[]} quantiles those that are known exactly
+ * @property {({ x: number } & Summary)[]} above the shares above some values that are known exactly
  */
 
 /** @type {Record<Level, Level>} */
 const MIRRORED = { q05: "q95", q25: "q75", q50: "q50", q75: "q25", q95: "q05" };
 /** @type {Level[]} */
 export const LEVELS = ["q05", "q25", "q50", "q75", "q95"];
-const ROUNDED = 1e-11; // atoms are named with twelve digits
+const ROUNDED = 1e-11; // atoms and levels are named with twelve digits
 const MOST_DIGITS = 12; // the most decimals of a value
 const ENORMOUS = 1e12; // from here on a value has an exponent
 const UNUSUAL = 1e-6; // below this a value has one, too, where it is written with two digits
@@ -32,14 +38,19 @@ const at = (line, i) => line.at(i) ?? NaN;
 /** @type {(x: number[]) => boolean} whether the values are these consecutive integers, and none between */
 const integers = (x) => Number.isInteger(x[0]) && x.every((right, i) => i === 0 || right - at(x, i - 1) === 1);
 
-/** @type {(x: number[], atoms: number[]) => boolean} whether people have exactly the first point, and nobody less */
-const startsWithStep = (x, atoms) => {
+/** @type {(x: number[], atoms: number[]) => number} below this is nobody: 0 of integers, or an atom that comes first */
+const least = (x, atoms) => {
   const [first = NaN] = x;
+  if (integers(x)) return Math.min(0, first);
   const near = (/** @type {number} */ atom) => Math.abs(first - atom) <= ROUNDED * Math.max(1, Math.abs(atom));
-  return integers(x) || atoms.some(near);
+  return atoms.some(near) ? first : -Infinity;
 };
 
-/** @type {(place: number, x: number[], y: number[]) => number} the height of a curve; where it jumps, at the top */
+/**
+ * The height of a curve: beyond its points that of the outermost; where it jumps, at the top.
+ *
+ * @type {(place: number, x: number[], y: number[]) => number}
+ */
 function height(place, x, y) {
   const right = x.findIndex((point) => point > place);
   if (right <= 0) return at(y, right < 0 ? -1 : 0);
@@ -61,25 +72,42 @@ function place(level, x, y) {
 }
 
 /**
- * The share of the people above `value`.
+ * What is known of a share beyond the points: bounds, of which `ends` replace the outermost's, unless they meet.
  *
- * @type {(distribution: Distribution, value: number, atoms: number[]) => Summary}
+ * @type {(outermost: Summary, ends: Partial<Summary>) => Summary}
  */
-export function shareAbove(distribution, value, atoms) {
+function bounded(outermost, ends) {
+  const found = { ...outermost, q50: NaN, ...ends };
+  return found.q05 === found.q95 ? summary(() => found.q05) : found;
+}
+
+/**
+ * The share of the people above `value`. Beyond the points of the distribution there are only bounds, from q05 to q95,
+ * and q50 is NaN, unless they meet.
+ *
+ * @type {(known: Known, value: number) => Summary}
+ */
+export function shareAbove({ distribution, atoms, above }, value) {
+  const exact = above.find((each) => each.x === value);
+  if (exact) return exact;
   const { x } = distribution;
-  if (value < at(x, 0) && startsWithStep(x, atoms)) return summary(() => 1);
+  if (value < least(x, atoms)) return summary(() => 1);
   const where = integers(x) ? Math.floor(value) : value;
-  return summary((level) => 1 - height(where, x, distribution[MIRRORED[level]]));
+  const found = summary((level) => 1 - height(where, x, distribution[MIRRORED[level]]));
+  if (where < at(x, 0)) return bounded(found, { q75: 1, q95: 1 });
+  return where > at(x, -1) ? bounded(found, { q05: 0, q25: 0 }) : found;
 }
 
 /**
  * The value at or below which a share `level` of the people lies; null where that is not known.
  *
- * @type {(distribution: Distribution, level: number, atoms: number[]) => Summary | null}
+ * @type {(known: Known, level: number) => Summary | null}
  */
-export function valueAt(distribution, level, atoms) {
+export function valueAt({ distribution, atoms, quantiles }, level) {
+  const exact = quantiles.find((each) => Math.abs(each.level - level) < ROUNDED);
+  if (exact) return exact;
   const { x, q05, q95 } = distribution;
-  const lowest = startsWithStep(x, atoms) ? 0 : Math.max(at(q05, 0), at(q95, 0));
+  const lowest = at(x, 0) === least(x, atoms) ? 0 : Math.max(at(q05, 0), at(q95, 0));
   if (!(lowest <= level && level <= Math.min(at(q05, -1), at(q95, -1)))) return null;
   return summary((name) => place(level, x, distribution[MIRRORED[name]]));
 }
