@@ -75,7 +75,7 @@ def ranks(epsilon: int, answers: int, seed: int) -> FloatArray:
     theta = [part.family.constrain(part.prior.sample(rng, 1))[0] for part in parts]
     rho = float(correlation_matrices(lkj_sample(rng, 1, len(parts), 1.0), len(parts))[0, 0, 1])
     text = ";".join(f"mu={mu},sigma={sigma}" for mu, sigma in theta)
-    people = draw_people_of_components(rng, spec, parts[0].family, text, rho, answers)
+    people = draw_people_of_components(rng, spec, [], text, rho, answers)
     learner = JointLearner(spec, seed)
     with threadpool_limits(1):
         simulate_in_process(learner, people.values, None, rng)

@@ -20,7 +20,6 @@ import numpy as np
 
 from benchmarks.peers.pairs_of_peers import CELLS, estimates_of_peers
 from dither_estimator.dependence.design import joint_design
-from dither_estimator.families import Normal
 from dither_estimator.learning.learners import new_learner
 from dither_estimator.learning.several_numbers import SeveralNumbers
 from dither_estimator.specification.specification import Specification
@@ -70,7 +69,7 @@ def _people(specification: Specification, rho: float, people: int, seed: list[in
     """The people of a run."""
     truth = ";".join([",".join(f"{name}={value}" for name, value in _TRUTH.items())] * 2)
     rng = np.random.default_rng(np.random.SeedSequence(seed).spawn(1)[0])
-    return draw_people_of_components(rng, specification, Normal(), truth, rho, people)
+    return draw_people_of_components(rng, specification, [], truth, rho, people)
 
 
 def _rows(runs: int) -> Iterator[tuple[object, ...]]:

@@ -56,7 +56,7 @@ def _categorical(rng: np.random.Generator, _: Specification, size: int) -> Peopl
 
 
 def _grouped(rng: np.random.Generator, _: Specification, size: int) -> People:
-    people = draw_groups(rng, members_by_group(rng, Normal(), _TRUTH, _GROUPS, "identity"), size)
+    people = draw_groups(rng, members_by_group(rng, [Normal()] * len(_GROUPS), _TRUTH, _GROUPS, "identity"), size)
     return People(people.values, people.labels)
 
 
@@ -72,7 +72,7 @@ def _in_one_week(rng: np.random.Generator, specification: Specification, size: i
 
 
 def _of_two_numbers(rng: np.random.Generator, specification: Specification, size: int) -> People:
-    return People(draw_people_of_components(rng, specification, Normal(), f"{_TRUTH};{_TRUTH}", 0.0, size).values)
+    return People(draw_people_of_components(rng, specification, [], f"{_TRUTH};{_TRUTH}", 0.0, size).values)
 
 
 def _of_parameters(reply: Any) -> tuple[float, ...]:

@@ -54,8 +54,10 @@ MOST_RESPONDENTS = 100_000_000
 Family = Annotated[
     str | None,
     typer.Option(
-        help="The family that is assumed, and that the values of --truth are drawn from; or nonparametric: none.",
-        show_default="normal; with --data none",
+        help="The family that is assumed, and that the values of --truth are drawn from; or nonparametric: none, and "
+        "values are drawn from the normal family. With --spec or --collection it says only what values are drawn "
+        "from; of groups, and of numbers without a family, it may name one for each, such as gamma,normal.",
+        show_default="normal; with --data none; the collection's",
     ),
 ]
 

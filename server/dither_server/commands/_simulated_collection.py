@@ -93,7 +93,7 @@ def texts_of(listed: str) -> list[str]:
     return [text.strip() for text in listed.split(",")]
 
 
-def existing_collection(url: str, token: str | None, collection: str, truth: str | None) -> Asked:
+def existing_collection(url: str, token: str | None, collection: str, drawing: Drawing) -> Asked:
     """The collection that the server has. Raises `ServerError`."""
     with Api(url, token) as api:
         told = api.get(collection_path(collection), exact=True)
@@ -101,19 +101,19 @@ def existing_collection(url: str, token: str | None, collection: str, truth: str
     if terms.panel is not None:
         fail(NO_PANEL_OVER_HTTP, 2)
     transform: Transform = "log" if terms.transform == "log" else "identity"
-    people = _of_several(told, truth or "")
+    people = _of_several(told, drawing)
     return Asked(terms.family, transform, terms.epsilon_choices, told, people, terms.categories, terms.price.bounds)
 
 
-def _of_several(terms: Mapping[str, Any], truth: str) -> Specification | None:
-    """The specification of people with several numbers, or with a `truth` in each group; None for any others.
+def _of_several(terms: Mapping[str, Any], drawing: Drawing) -> Specification | None:
+    """The specification of people with several numbers, or who are drawn by group; None for any others.
 
     It follows from the terms that everybody is told.
     """
     kind: tuple[str, ...] = ()
     if terms.get("components") is not None:
         kind = ("components",)
-    elif terms.get("groups") is not None and ";" in truth:
+    elif terms.get("groups") is not None and (";" in (drawing.truth or "") or "," in (drawing.family or "")):
         kind = ("family", "transform", "categories", "groups")
     fields = {"name": terms["name"], "epsilon": 1, **{name: terms[name] for name in kind}}
     return Specification.from_json(fields) if kind else None

@@ -33,6 +33,9 @@ from dither_server.simulate.population import (
 
 __all__ = ["Asked", "Drawing", "People", "draw_people"]
 
+_NORMAL = read_family("normal")
+_HOW_MANY = "give the number of respondents with --respondents"
+
 
 @dataclass(frozen=True)
 class Asked:
@@ -119,15 +122,20 @@ def _drawn(rng: np.random.Generator, asked: Asked, drawing: Drawing) -> People:
 
 
 def _of_components(rng: np.random.Generator, specification: Specification, drawing: Drawing) -> People:
-    needs = "components need --truth and --respondents, and a family for those without one"
-    family, truth, respondents = _family_and_truth(drawing, "normal", needs)
-    held = draw_people_of_components(rng, specification, family, truth, drawing.correlation or 0.0, respondents)
+    components = specification.components
+    names = ", ".join(each.name for each in components)
+    free = sum(not each.specification.parametric for each in components)
+    truth, respondents = _truth_and_number(drawing, f"the parameters of each of {names}")
+    if drawing.family is not None and not free:
+        fail(f"each of {names} has a family of its own: leave --family out", 2)
+    drawn = _families(drawing.family, NONPARAMETRIC, free, "number that has none")
+    held = draw_people_of_components(rng, specification, drawn, truth, drawing.correlation or 0.0, respondents)
     return People(held.values, held.described)
 
 
 def _of_periods(rng: np.random.Generator, specification: Specification, drawing: Drawing, periods: int) -> People:
-    needs = "periods need a family, --truth and --respondents"
-    family, truth, respondents = _family_and_truth(drawing, specification.family.name, needs)
+    truth, respondents = _truth_and_number(drawing, "one or more sets of parameters")
+    [family] = _families(drawing.family, specification.family, 1, "population")
     if specification.period is None:
         fail("--periods needs a collection with a period: the file of --spec has none", 2)
     walk, transform, panel = parse_walk(drawing.walk, family), specification.transform, specification.panel
@@ -147,21 +155,48 @@ def _of_groups(rng: np.random.Generator, specification: Specification, drawing: 
         respondents = _number_of_categorical(drawing.data, drawing.respondents)
         draws = categories_by_group(rng, specification.categories, drawing.truth, labels)
     else:
-        needs = "groups need a family, --truth and --respondents"
-        family, truth, respondents = _family_and_truth(drawing, specification.family.name, needs)
-        draws = members_by_group(rng, family, truth, labels, specification.transform)
+        truth, respondents = _truth_and_number(
+            drawing, f"the parameters of each of the {len(labels)} groups, or of all"
+        )
+        families = _families(drawing.family, specification.family, len(labels), "group")
+        draws = members_by_group(rng, families, truth, labels, specification.transform)
     people = draw_groups(rng, draws, respondents)
     # With `shares` the whole population is not the people who answer.
     of_all = not specification.categories and specification.groups.shares is None
     return People(people.values, people.truth, described(people.values) if of_all else {}, people.labels)
 
 
-def _family_and_truth(drawing: Drawing, usual: str, needs: str) -> tuple[Family, str, int]:
-    """The family that the people are of, the text of its parameters, and how many they are."""
-    family = read_family(drawing.family or usual)
-    if drawing.truth is None or drawing.respondents is None or not family.parameters:
-        fail(needs, 2)
-    return family, drawing.truth, drawing.respondents
+def _truth_and_number(drawing: Drawing, needed: str) -> tuple[str, int]:
+    """The text of `--truth` and how many people there are; `needed` says what the text has, one after the other."""
+    form = f"{needed}, separated by semicolons"
+    if drawing.data is not None:
+        fail(f"here people are not taken from a file: in place of --data give --truth, with {form}", 2)
+    if drawing.truth is None:
+        fail(f"give --truth, with {form}", 2)
+    if drawing.respondents is None:
+        fail(_HOW_MANY, 2)
+    return drawing.truth, drawing.respondents
+
+
+def _families(text: str | None, own: Family, count: int, each: str) -> list[Family]:
+    """The families that `count` parts of the people are drawn from: `text` names one for all, or one for `each`.
+
+    Without a text that is the collection's `own`. Raises `SpecificationError`, and ends the command for another number.
+    """
+    drawn = [_drawable(read_family(part.strip())) for part in text.split(",")] if text else [_drawable(own)]
+    if len(drawn) not in (1, count):
+        many = f", or {count} separated by commas, one for each {each}" if count > 1 else f", for the {each}"
+        fail(f"--family must name one family{many}", 2)
+    return drawn * count if len(drawn) == 1 else drawn
+
+
+def _drawable(family: Family) -> Family:
+    """The family to draw numbers from: the normal one where none is assumed. Ends the command for categories."""
+    if family is NONPARAMETRIC:
+        return _NORMAL
+    if not family.parameters:
+        fail("--family must name a family of numbers, such as normal or gamma: the collection asks for numbers", 2)
+    return family
 
 
 def _population(rng: np.random.Generator, asked: Asked, drawing: Drawing) -> Population:
@@ -175,10 +210,9 @@ def _population(rng: np.random.Generator, asked: Asked, drawing: Drawing) -> Pop
     if data is not None:
         return read_population(rng, data, drawing.column, found, asked.transform, respondents)
     if respondents is None:
-        fail("give the number of respondents with --respondents", 2)
-    if not found.parameters:
-        fail("draw the population from a family that --family names, or take it from a file with --data", 2)
-    people = draw_population(rng, found, parse_truth(truth or "", found), asked.transform, respondents)
+        fail(_HOW_MANY, 2)
+    drawn = _drawable(found)
+    people = draw_population(rng, drawn, parse_truth(truth or "", drawn), asked.transform, respondents)
     return replace(people, truth=quantiles_of(people.values)) if asked.family == NONPARAMETRIC.name else people
 
 
@@ -186,5 +220,5 @@ def _number_of_categorical(data: Path | None, respondents: int | None) -> int:
     if data is not None:
         fail("give the shares of the categories with --truth: a file of texts is not read", 2)
     if respondents is None:
-        fail("give the number of respondents with --respondents", 2)
+        fail(_HOW_MANY, 2)
     return respondents

@@ -13,7 +13,7 @@ from dither_estimator.specification.specification import Specification
 from dither_server.commands import _simulate_options as options
 from dither_server.commands._progress import progress_of
 from dither_server.commands._simulated_collection import create_collection, existing_collection
-from dither_server.commands._simulated_people import Asked, People
+from dither_server.commands._simulated_people import Asked, Drawing, People
 from dither_server.simulate.behaviours import Roles
 from dither_server.simulate.in_process import simulate_in_process
 from dither_server.simulate.outcome import Outcome
@@ -50,11 +50,11 @@ class Place:
         elif self.url is None:
             fail("name the server with --url, or simulate with --in-process", 2)
 
-    def existing(self, truth: str | None) -> Asked | None:
+    def existing(self, drawing: Drawing) -> Asked | None:
         """The collection that `--collection` names; None where a new one is simulated. Raises `ServerError`."""
         if self.collection is None or self.url is None:
             return None
-        return existing_collection(self.url, self.token, self.collection, truth)
+        return existing_collection(self.url, self.token, self.collection, drawing)
 
     def simulate(
         self,

@@ -59,7 +59,7 @@ def simulate(
     _check_together(drawing, options, place)
     place.check({"retry": retry, "late": late})
     behaviours = Behaviours(drop_out, drop_out_by, retry, late, poison)
-    asked = place.existing(drawing.truth) or new_collection(options, drawing)
+    asked = place.existing(drawing) or new_collection(options, drawing)
     if drawing.categories and place.collection and set(texts_of(drawing.categories)) != set(asked.categories):
         fail("--categories must be those of --collection, or be left out", 2)
     check_choosing(options.choose_by, asked.epsilon_choices)

@@ -1,6 +1,6 @@
 """A population of people with several numbers."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -31,12 +31,17 @@ class PeopleOfComponents:
 
 
 def draw_people_of_components(
-    rng: np.random.Generator, specification: Specification, drawn: Family, text: str, correlation: float, size: int
+    rng: np.random.Generator,
+    specification: Specification,
+    drawn: Sequence[Family],
+    text: str,
+    correlation: float,
+    size: int,
 ) -> PeopleOfComponents:
     """`size` people whose numbers have a Gaussian copula with one correlation of each two.
 
-    `text` has the parameters of each component, in order, separated by semicolons; those of components without a family
-    are of the family `drawn`. Raises `InvalidPopulation`.
+    `text` has the parameters of each component, in order, separated by semicolons; `drawn` has the family of each that
+    has none of its own. Raises `InvalidPopulation`.
     """
     components, texts = specification.components, text.split(";")
     if len(texts) != len(components):
@@ -49,19 +54,30 @@ def draw_people_of_components(
         )
     covariance = np.full((count, count), correlation) + (1 - correlation) * np.eye(count)
     levels = ndtr(rng.standard_normal((size, count)) @ np.linalg.cholesky(covariance).T)
-    values, truth = np.empty((size, count)), {}
+    values, truth, of_others = np.empty((size, count)), {}, iter(drawn)
     for number, (each, part) in enumerate(zip(components, texts, strict=True)):
-        family = each.specification.family if each.specification.parametric else drawn
-        truth[each.name] = parse_truth(part.strip(), family)
+        own = each.specification.parametric
+        family = each.specification.family if own else next(of_others)
+        truth[each.name] = _parameters(each.name, part, family, not own)
         theta = np.array([list(truth[each.name].values())])
         values[:, number] = family.quantiles(theta, levels[:, number])[0]
         with np.errstate(over="ignore"):
-            if each.specification.transform == "log" and each.specification.parametric:
+            if each.specification.transform == "log" and own:
                 values[:, number] = np.exp(values[:, number])
         support = each.specification.support
         low, high = (
             np.inf * sign if bound is None else bound for sign, bound in ((-1, support.minimum), (1, support.maximum))
         )
         if not (np.isfinite(values[:, number]) & (values[:, number] >= low) & (values[:, number] <= high)).all():
-            raise InvalidPopulation(f"some of the values of {each.name} are not within its bounds: change --truth")
+            other = "" if own else ", or name another family with --family"
+            raise InvalidPopulation(
+                f"some of the values of {each.name} are not within its bounds: change --truth{other}"
+            )
     return PeopleOfComponents(values, truth, correlation)
+
+
+def _parameters(name: str, text: str, family: Family, chosen: bool) -> dict[str, float]:
+    try:
+        return parse_truth(text.strip(), family, chosen)
+    except InvalidPopulation as error:
+        raise InvalidPopulation(f"{name}: {error}") from None

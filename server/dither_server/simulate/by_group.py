@@ -43,16 +43,15 @@ class GroupedPeople:
 
 
 def members_by_group(
-    rng: np.random.Generator, family: Family, text: str, labels: Sequence[str], transform: Transform
+    rng: np.random.Generator, families: Sequence[Family], text: str, labels: Sequence[str], transform: Transform
 ) -> dict[str, Draw]:
-    """What draws people of each group from a member of the family, by label. Raises `InvalidPopulation`.
+    """What draws people of each group from a member of its family, by label. Raises `InvalidPopulation`.
 
     `text` has the parameters of each group, in the order of the labels, separated by semicolons, or one set for all.
     """
-    members = [parse_truth(part, family) for part in _parts(text, labels)]
     return {
-        label: partial(draw_population, rng, family, member, transform)
-        for label, member in zip(labels, members, strict=True)
+        label: partial(draw_population, rng, family, parse_truth(part, family), transform)
+        for label, family, part in zip(labels, families, _parts(text, labels), strict=True)
     }
 
 

@@ -52,13 +52,17 @@ class Population:
     truth: Mapping[str, float]
 
 
-def parse_truth(text: str, family: Family) -> dict[str, float]:
-    """The parameters in a text such as `mu=50,sigma=3.16`. Raises `InvalidPopulation`."""
+def parse_truth(text: str, family: Family, chosen: bool = True) -> dict[str, float]:
+    """The parameters in a text such as `mu=50,sigma=3.16`. Raises `InvalidPopulation`.
+
+    `chosen` says whether the family is one that `--family` may change.
+    """
     form = ",".join(f"{name}=NUMBER" for name in family.names)
     pairs = [part.partition("=") for part in text.split(",")]
     given = {name.strip(): number for name, _, number in pairs}
     if len(pairs) != len(given) or set(given) != set(family.names):
-        raise InvalidPopulation(f"the truth of the family {family.name} must be {form}")
+        other = ", or --family must name another family" if chosen else ""
+        raise InvalidPopulation(f"the truth of the family {family.name} must be {form}{other}")
     try:
         truth = {name: float(given[name]) for name in family.names}
     except ValueError:

@@ -3,10 +3,11 @@
 import json
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from dither_client import Admin
+from dither_client import Admin, Analyst
 from dither_client.commands import run
 from testing.servers.process import RunningServer, forked
 from tests.server.simulate.test_simulate_command import KEYS, PEOPLE, TOKEN, report
@@ -77,6 +78,79 @@ def test_people_of_a_collection_with_several_numbers_or_groups_that_is_there(
     found = report(capsys, *people, "--collection", regions)
     assert set(found["truth"]) == set(labels)
     assert found["load"]["failures"] == {}
+
+
+NUMBERS = {"components": [{"name": "wage", "minimum": 0}, {"name": "age", "minimum": 0, "maximum": 120}]}
+GROUPS = {"minimum": 0, "groups": {"name": "region", "labels": ["north", "south"]}}
+GAMMA = {"shape": 2.0, "scale": 290.0}
+NORMAL = {"mu": 40.0, "sigma": 5.0}
+
+
+@pytest.fixture(scope="module")
+def without_family(server: RunningServer) -> dict[str, list[str]]:
+    """The options that name collections without a family: of one number, of two, and of groups."""
+    kinds: dict[str, dict[str, Any]] = {"one": {"minimum": 0}, "numbers": NUMBERS, "groups": GROUPS}
+    with Admin(server.url, TOKEN) as admin:
+        made = {kind: str(admin.create_collection({"name": "x", "epsilon": 2, **kinds[kind]})["id"]) for kind in kinds}
+    return {kind: ["--url", server.url, "--token", TOKEN, "--collection", made[kind]] for kind in made}
+
+
+@pytest.mark.parametrize(
+    ("kind", "given", "truth"),
+    [
+        ("numbers", ["--family", "gamma,normal"], {"wage": GAMMA, "age": NORMAL, "correlation": 0.0}),
+        ("groups", ["--family", "gamma, normal"], {"north": GAMMA, "south": NORMAL}),
+    ],
+)
+def test_numbers_and_groups_without_a_family_are_drawn_from_one_each(
+    kind: str,
+    given: list[str],
+    truth: dict[str, object],
+    without_family: dict[str, list[str]],
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    people = ["--truth", "shape=2,scale=290; mu=40,sigma=5", "--respondents", "30"]
+    found = report(capsys, *without_family[kind], *people, *given)
+    assert found["truth"] == truth
+    assert found["answers"] == 30
+
+
+@pytest.mark.parametrize("kind", ["one", "groups"])
+def test_people_without_a_family_are_drawn_from_the_normal_one(
+    kind: str, without_family: dict[str, list[str]], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As numbers without one are: none has to be named for a collection that has none."""
+    found = report(capsys, *without_family[kind], "--truth", "mu=500,sigma=50", "--respondents", "30")
+    assert 400 < found["truth"]["0.5"] < 600
+    assert found["load"]["failures"] == {}
+
+
+@pytest.mark.parametrize(
+    ("kind", "given", "sentence"),
+    [
+        ("numbers", ["--truth", "mu=6,sigma=1; shape=2,scale=9"], "age: the truth of the family normal must be"),
+        ("numbers", ["--truth", "mu=0,sigma=9; mu=40,sigma=5"], "change --truth, or name another family with --family"),
+        ("numbers", ["--family", "normal,gamma,beta", "--truth", "mu=6,sigma=1; mu=4,sigma=1"], "one for each number"),
+        ("groups", ["--family", "normal,gamma,beta", "--truth", "mu=6,sigma=1"], "one for each group"),
+        ("numbers", ["--family", "categorical", "--truth", "mu=6,sigma=1; mu=4,sigma=1"], "a family of numbers"),
+        ("one", ["--truth", "shape=2,scale=9"], "or --family must name another family"),
+    ],
+)
+def test_a_population_of_another_family_is_refused_before_anybody_answers(
+    kind: str,
+    given: list[str],
+    sentence: str,
+    without_family: dict[str, list[str]],
+    server: RunningServer,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    with Analyst(server.url, TOKEN) as analyst:
+        before = analyst.terms(without_family[kind][-1])["answers"]
+        assert run(["simulate", *without_family[kind], "--respondents", "30", *given]) == 2
+        assert analyst.terms(without_family[kind][-1])["answers"] == before
+    said = capsys.readouterr().err
+    assert sentence in said
+    assert said.count("\n") == 1
 
 
 def test_a_new_collection_over_http(capsys: pytest.CaptureFixture[str], server: RunningServer) -> None:

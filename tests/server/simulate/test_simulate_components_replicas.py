@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 from dither_client import Admin, Analyst
-from dither_estimator.families import Normal
 from dither_estimator.specification.specification import Specification
 from dither_server.simulate.behaviours import Behaviours, draw_roles
 from dither_server.simulate.by_component import draw_people_of_components
@@ -31,7 +30,7 @@ def test_two_processes_of_which_one_is_killed_count_every_answer(
 
     def ask(url: str, seed: int) -> Outcome:
         rng = np.random.default_rng(seed)
-        people = draw_people_of_components(rng, Specification.from_json(SPEC), Normal(), TRUTH, 0.5, SIZE)
+        people = draw_people_of_components(rng, Specification.from_json(SPEC), [], TRUTH, 0.5, SIZE)
         roles = draw_roles(rng, Behaviours(retry=0.1), SIZE)
         return simulate_over_http(url, TOKEN, collection, Respondents(people.values, roles, seed), 16)
 

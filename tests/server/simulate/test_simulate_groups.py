@@ -43,7 +43,9 @@ def test_groups_have_shares_of_categories(capsys: pytest.CaptureFixture[str]) ->
     ("given", "sentence"),
     [
         (["--truth", "mu=50,sigma=1;mu=1,sigma=1"], "in each of the 3 groups"),
-        (["--family", "nonparametric", "--truth", "mu=1"], "groups need a family, --truth"),
+        (["--family", "nonparametric", "--truth", "mu=1"], "mu=NUMBER,sigma=NUMBER, or --family must name another"),
+        ([], "give --truth, with the parameters of each of the 3 groups, or of all, separated by semicolons"),
+        (["--data", "pilot.csv", "--family", "normal"], "in place of --data give --truth, with the parameters of each"),
     ],
 )
 def test_what_is_no_population_is_refused(given: list[str], sentence: str, capsys: pytest.CaptureFixture[str]) -> None:
