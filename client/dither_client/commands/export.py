@@ -1,6 +1,7 @@
 """Save a collection's counts, answers or particles, or what they say of the population, as CSV or Parquet."""
 
 from collections.abc import Callable, Iterator, Mapping
+from functools import cache, partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -12,6 +13,7 @@ from dither_client.commands._answers import answer_rows, save_days
 from dither_client.commands._archive import save_archive
 from dither_client.commands._shared import CollectionId, Json, Token, Url, console, fail, print_json, working
 from dither_client.posterior.population_table import PARTS, Parts, parts_of, parts_table, population_table
+from dither_client.posterior.posterior import Posterior
 from dither_client.posterior.wire import DistributionSummary, to_json
 from dither_client.tables.counts import table_rows, write_table
 from dither_client.tables.days import answer_columns
@@ -103,13 +105,14 @@ def export(
     saved: dict[str, dict[str, Any]] = {}
     try:
         with Analyst(url, token) as analyst:
+            read = cache(partial(analyst.posterior, collection))
             if distribution is not None:
-                _check_distribution(analyst, collection)
+                _check_distribution(read(), analyst, collection)
             for option, file in tables.items():
                 if file is None:
                     continue
                 with working(f"Saving the {option}"):
-                    for name, written, rows in _save(option, analyst, collection, file):
+                    for name, written, rows in _save(option, analyst, collection, file, read):
                         saved[name] = {"file": str(written), "rows": rows}
             if report is not None:
                 with working("Saving the report"):
@@ -160,10 +163,17 @@ def _said(name: str, file: str, rows: int = 0, files: int = 0) -> str:
     return f"{rows:,} row{'' if rows == 1 else 's'}{told} {'is' if rows == 1 else 'are'} in {file}."
 
 
-def _save(option: str, analyst: Analyst, collection: str, file: Path) -> Iterator[tuple[str, Path, int]]:
-    """Saves what an option asks for: the name, the file and the number of rows of each table."""
+def _save(
+    option: str, analyst: Analyst, collection: str, file: Path, read: Callable[[], Posterior]
+) -> Iterator[tuple[str, Path, int]]:
+    """Saves what an option asks for: the name, the file and the number of rows of each table.
+
+    `read` gives the posterior, the same one each time, so that tables of it agree.
+    """
     if option == "quantiles":
-        yield from _export_quantiles(analyst, collection, file)
+        yield from _export_quantiles(read(), file)
+    elif option == "distribution":
+        yield option, file, _export_distribution(read(), file)
     else:
         yield option, file, _SAVERS[option](analyst, collection, file)
 
@@ -191,16 +201,15 @@ def _export_particles(analyst: Analyst, collection: str, file: Path) -> int:
     return write_table(file, rows, columns)
 
 
-def _export_distribution(analyst: Analyst, collection: str, file: Path) -> int:
+def _export_distribution(found: Posterior, file: Path) -> int:
     """A row for each point of the distribution, or of that of each component."""
-    parts = parts_of(analyst.posterior(collection))
+    parts = parts_of(found)
     rows = [own | row for own, each in parts if each.distribution is not None for row in _points(each.distribution)]
     return write_table(file, rows, tuple(rows[0]))
 
 
-def _check_distribution(analyst: Analyst, collection: str) -> None:
+def _check_distribution(found: Posterior, analyst: Analyst, collection: str) -> None:
     """Ends the command where the posterior has none, before anything is saved."""
-    found = analyst.posterior(collection)
     if any(each.distribution is not None for _, each in parts_of(found)):
         return
     if analyst.terms(collection).get("categories"):
@@ -214,9 +223,8 @@ def _points(found: DistributionSummary) -> Iterator[dict[str, Any]]:
     return (dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True))
 
 
-def _export_quantiles(analyst: Analyst, collection: str, file: Path) -> Iterator[tuple[str, Path, int]]:
+def _export_quantiles(found: Posterior, file: Path) -> Iterator[tuple[str, Path, int]]:
     """The population, and in a file beside it each of the groups or periods, where there are some."""
-    found = analyst.posterior(collection)
     columns, rows = population_table(found, found.basis)
     yield "quantiles", file, write_table(file, rows, columns)
     for parts in PARTS:
@@ -236,6 +244,5 @@ _SAVERS: dict[str, Callable[[Analyst, str, Path], int]] = {
     "answers": _export_answers,
     _BY_DAY: save_days,
     "particles": _export_particles,
-    "distribution": _export_distribution,
 }
 """What saves the table of an option, and returns its number of rows."""

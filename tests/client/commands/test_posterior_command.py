@@ -119,6 +119,13 @@ def test_the_population_is_exported(server: FakeServer, dither: Dither, tmp_path
     }
 
 
+def test_tables_of_the_posterior_are_of_one_reading(server: FakeServer, dither: Dither, tmp_path: Path) -> None:
+    server.refusals["/v1/collections/laplace/posterior"] = (200, POSTERIOR | POPULATION)
+    files = ("--distribution", tmp_path / "curve.csv", "--quantiles", tmp_path / "numbers.csv")
+    assert dither("export", "laplace", *files).status == 0
+    assert len([request for request in server.requests if request.path.endswith("/posterior")]) == 1
+
+
 @pytest.mark.parametrize("ending", ["csv", "parquet"])
 @pytest.mark.parametrize(
     ("parts", "basis"),
