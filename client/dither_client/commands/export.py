@@ -1,7 +1,9 @@
 """Save a collection's counts, answers or particles, or what they say of the population, as CSV or Parquet."""
 
+import math
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache, partial
+from itertools import islice
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -218,9 +220,12 @@ def _check_distribution(found: Posterior, analyst: Analyst, collection: str) -> 
 
 
 def _points(found: DistributionSummary) -> Iterator[dict[str, Any]]:
+    """A row for each point from the smallest possible value on, without the float below it, where the share is 0."""
     curves = {"cdf": to_json(found.cdf), "density": to_json(found.density)}
     columns = {"x": found.x, **{f"{name}_{part}": y for name, bands in curves.items() for part, y in bands.items()}}
-    return (dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True))
+    rows = (dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True))
+    jumps = found.x[1:2] == (math.nextafter(found.x[0], math.inf),)
+    return islice(rows, int(jumps and not any(y[0] for y in curves["cdf"].values())), None)
 
 
 def _export_quantiles(found: Posterior, file: Path) -> Iterator[tuple[str, Path, int]]:

@@ -126,6 +126,20 @@ def test_tables_of_the_posterior_are_of_one_reading(server: FakeServer, dither: 
     assert len([request for request in server.requests if request.path.endswith("/posterior")]) == 1
 
 
+@pytest.mark.parametrize(("below", "first"), [(0.0, 0.0), (0.1, -5e-324)])
+def test_the_first_point_is_the_smallest_value(
+    server: FakeServer, dither: Dither, tmp_path: Path, below: float, first: float
+) -> None:
+    """A jump is told by the share just before it, unless nobody is there."""
+    heights = {name: [below, 0.3, 0.9] for name in ("mean", *QUANTILES)}
+    jump = {"x": [-5e-324, 0.0, 9.5], "cdf": heights, "density": heights}
+    server.refusals["/v1/collections/laplace/posterior"] = (200, POSTERIOR | POPULATION | {"distribution": jump})
+    assert dither("export", "laplace", "--distribution", tmp_path / "curve.csv").status == 0
+    points = [line.split(",") for line in (tmp_path / "curve.csv").read_text().splitlines()[1:]]
+    assert float(points[0][0]) == first
+    assert [float(mean) for _, mean, *_ in points][-2:] == [0.3, 0.9]
+
+
 @pytest.mark.parametrize("ending", ["csv", "parquet"])
 @pytest.mark.parametrize(
     ("parts", "basis"),

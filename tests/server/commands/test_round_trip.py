@@ -1,5 +1,6 @@
 """From a server to a file and back: what `dither export` writes gives `dither estimate` the same posterior."""
 
+import csv
 import json
 import random
 from collections.abc import Iterator
@@ -51,10 +52,26 @@ def test_the_table_of_a_collection_gives_its_posterior(
         found = estimated(table)
         assert (found["answers"], found["queries"]) == (ROUNDS * PEOPLE, server["queries"])
         assert _same(found, server)
-    csv, parquet = (read_table(table).queries for table in tables)
-    assert csv == parquet
-    write_table(tables[0], counts_rows({query: row[::-1] for query, row in csv.items()}))
+    first, second = (read_table(table).queries for table in tables)
+    assert first == second
+    write_table(tables[0], counts_rows({query: row[::-1] for query, row in first.items()}))
     assert not _same(estimated(tables[0]), server)
+
+
+def test_the_distribution_of_values_from_0_on_is_exported_from_0_on(url: str, tmp_path: Path) -> None:
+    """Its first row has the share of those who have exactly 0."""
+    spec = {"name": "Wages", "epsilon": 1, "minimum": 0, "atoms": [0], "particles": 100}
+    collection, server = _asked_and_learnt(url, spec)
+    file = tmp_path / "curve.csv"
+    assert run(["export", collection, "--distribution", str(file), "--url", url, "--token", ADMIN_TOKEN]) == 0
+    found = server["distribution"]
+    assert found["x"][:2] == [-5e-324, 0.0]
+    with file.open(newline="") as rows:
+        points = list(csv.DictReader(rows))
+    assert float(points[0]["x"]) == 0
+    assert float(points[0]["cdf_mean"]) == found["cdf"]["mean"][1] > 0
+    assert float(points[0]["cdf_mean"]) == pytest.approx(server["atoms"]["0"]["mean"], rel=1e-6)
+    assert len(points) == len(found["x"]) - 1
 
 
 def _asked_and_learnt(url: str, spec: dict[str, Any]) -> tuple[str, Any]:
