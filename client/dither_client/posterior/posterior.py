@@ -154,8 +154,8 @@ class Posterior:
 
     @property
     def basis(self) -> str:
-        """What this rests on, in sentences: how many answers, what is assumed, and what a goal leaves open; empty where
-        that is unknown.
+        """What this rests on, in sentences: how many answers, what is assumed, by what groups count, and what a goal
+        leaves open; empty where that is unknown.
 
         A part of a posterior, such as one group, does not know it.
         """
@@ -163,9 +163,10 @@ class Posterior:
             return ""
         drifts = self.terms.get("drift") and self.periods
         latest = (str(self.terms["period"]), list(self.periods)[-1]) if drifts else None
-        return " ".join(
-            filter(None, [basis_sentence((self.family, self.transform), self, latest), narrow_goal(self.terms)])
-        )
+        groups = self.terms.get("groups")
+        declared = None if groups is None else groups.get("shares") is not None
+        basis = basis_sentence((self.family, self.transform), self, latest, declared)
+        return " ".join(filter(None, [basis, narrow_goal(self.terms)]))
 
     @property
     def mean(self) -> dict[str, float]:

@@ -81,11 +81,13 @@ def basis_sentence(
     distribution: tuple[str, str],
     posterior: "PosteriorReply | Posterior",
     latest: tuple[str, str] | None = None,
+    declared: bool | None = None,
 ) -> str:
     """What a posterior rests on: how many answers were learnt, and what is assumed of the population.
 
     `distribution` is a family and the scale on which it holds. With `latest`, a kind of calendar period and the label
-    of the newest, the distribution drifts, and the population is that of this period.
+    of the newest, the distribution drifts, and the population is that of this period. `declared` says of groups whether
+    the shares by which the whole population is made of them were declared.
     """
     learnt = what_was_learnt(posterior.answers, posterior.answers_by_epsilon, posterior.members)
     if posterior.components:
@@ -104,7 +106,10 @@ def basis_sentence(
         )
     of_each = " in each group" if posterior.groups else ""
     assumed = assumption(*distribution).replace("the values", f"the values{of_each}")
-    return f"This rests on {learnt}" + (f", and holds if {assumed}." if assumed else UNASSUMED[distribution[0]])
+    told = f"This rests on {learnt}" + (f", and holds if {assumed}." if assumed else UNASSUMED[distribution[0]])
+    if not posterior.groups or declared is None:
+        return told
+    return f"{told} Each group counts by its {'declared share of the population' if declared else 'number of answers'}."
 
 
 def narrow_goal_sentence(levels: Sequence[float], values: Sequence[float], unit: str) -> str:

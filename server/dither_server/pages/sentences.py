@@ -155,6 +155,7 @@ def basis(specification: Specification, posterior: PosteriorReply) -> str:
         (specification.family.name, specification.transform),
         posterior,
         _latest(specification, posterior),
+        None if specification.groups is None else specification.groups.shares is not None,
     )
 
 

@@ -8,6 +8,7 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
+from dither_client.posterior.reading import parse_posterior
 from dither_client.posterior.wire import QUANTILES, Bands, DistributionSummary, Regression
 from dither_server.pages.picture import distribution_svg, periods_svg, regression_svg
 from testing.servers.pages import sign_in
@@ -135,6 +136,26 @@ def test_the_citation_of_groups_names_the_family_in_each(site: Site) -> None:
         site.learnt(collection, 20)
         text = site.client.get(f"/collections/{collection}/report").text
         assert f"; posterior medians of {said}, from 20 answers" in text
+
+
+@pytest.mark.parametrize(
+    "fields", [{}, {"family": None}, {"family": "categorical", "categories": ["no", "yes"], "range": None}]
+)
+def test_it_is_told_by_what_groups_count(site: Site, fields: dict[str, Any]) -> None:
+    """Wherever the whole population is: on the page, in the report, and in Python and its command."""
+    sign_in(site)
+    shares = {"north": 3, "south": 1}
+    for given, said in (({}, "number of answers"), ({"shares": shares}, "declared share of the population")):
+        groups = {"name": "region", "labels": list(shares), **given}
+        collection = site.create(**{"family": "normal", "groups": groups, "particles": 100, **fields})
+        asked = site.client.post(f"/v1/collections/{collection}/tickets", json={"count": 20, "group": "north"})
+        site.batch(collection, *((each["ticket"], i % 2) for i, each in enumerate(asked.json()["tickets"])))
+        posterior = site.learnt(collection, 20)
+        terms = site.client.get(f"/v1/collections/{collection}").json()
+        texts = [site.client.get(f"/collections/{collection}{page}").text for page in ("", "/report")]
+        texts.append(parse_posterior(collection, posterior, pytest.fail, terms=terms).text())
+        for text in texts:
+            assert f" Each group counts by its {said}." in text
 
 
 def test_the_picture_of_periods_leaves_out_what_is_not_known() -> None:
