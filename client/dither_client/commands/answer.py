@@ -1,17 +1,16 @@
 """Answer a collection privately: only a noisy answer leaves this machine."""
 
 import getpass
-import math
 import re
 import sys
 import time
-from decimal import ROUND_FLOOR, Decimal
 from fractions import Fraction
 from typing import Annotated
 
 import typer
 
 from dither_client.client import Client
+from dither_client.commands._answer_words import answer_words
 from dither_client.commands._shared import CollectionId, Json, Url, console, fail, print_json, read_input
 from dither_client.commands._spending import (
     LedgerFile,
@@ -27,11 +26,8 @@ from dither_client.errors import InvalidQuery, NotYourTurn, Problem
 from dither_client.ledger.sqlite import Ledger
 from dither_client.mechanisms.epsilon import epsilon_text, listed, wire_epsilon
 from dither_client.mechanisms.panel import Panel
-from dither_client.mechanisms.query import Query
-from dither_client.posterior.digits import rounded
 from dither_client.protocol.messages import Receipt, Terms
 from dither_client.protocol.respondent import check_turn
-from dither_client.typed_numbers import written
 
 __all__ = ["app"]
 
@@ -60,9 +56,6 @@ _Values = Annotated[
         show_default=False,
     ),
 ]
-
-_ENORMOUS = 1e12
-"""From here on a number is told in a few digits, whatever decimals values have."""
 
 _Epsilon = Annotated[
     str | None,
@@ -204,38 +197,6 @@ def _report_no_turn(client: Client, collection: str, error: NotYourTurn, as_json
     typer.echo(f"{str(error)[0].upper()}{str(error)[1:]}. You have spent {epsilon_text(spent)} in total.")
 
 
-def _in_words(query: Query, answer: int, terms: Terms | None) -> str:
-    """The answer in words where it is yes or no, and otherwise as its number among all answers.
-
-    Without the `terms`, as of an answer that is sent again, values have no unit and any number of decimals.
-    """
-    if query.n_answers > 2 or query.n_cells > 2 or query.of_categories:
-        return f"{answer} (one of 0 to {query.n_answers - 1})"
-    below, above = (row[answer] for row in query.channel())
-    said = "yes" if above > below else "no"
-    if len(query.about) > 1:
-        return said
-    about = terms.components[query.about[0]] if terms is not None and query.about and terms.components else terms
-    number = _side(query, None if about is None else about.decimals)
-    unit = "" if about is None else "".join(f" {word}" for word in (about.unit, about.period_of_value) if word)
-    value = f"your number {query.about[0] + 1}" if query.about else "your value"
-    return f"{said}, to whether {value} is {number}{unit}; true or not, only you can tell"
-
-
-def _side(query: Query, decimals: int | None) -> str:
-    """The values above the one cut of a question, in words: a cut just below a point counts the point as above.
-
-    Values with so many decimals are above a number exactly if they are above it rounded down.
-    """
-    [edge] = query.edges
-    value, point = math.exp(edge) if query.transform == "log" else edge, math.nextafter(edge, math.inf)
-    if query.transform != "log" and (point == float(f"{edge:.12g}") or not point):
-        return f"at least {written(point)}"
-    if decimals is None or abs(value) >= _ENORMOUS:
-        return f"above {rounded(value, 5)}"
-    return f"above {written(float(Decimal(f'{value:.12g}').quantize(Decimal(1).scaleb(-decimals), ROUND_FLOOR)))}"
-
-
 def _report(client: Client, receipt: Receipt, terms: Terms | None, as_json: bool) -> None:
     if as_json:
         print_json(
@@ -250,7 +211,8 @@ def _report(client: Client, receipt: Receipt, terms: Terms | None, as_json: bool
             }
         )
         return
-    typer.echo(f"Your answer was sent: {_in_words(receipt.query, receipt.answer, terms)}.")
+    said = answer_words(receipt.query, receipt.answer, terms)
+    typer.echo(f"Your answer was sent: {said}; true or not, only you can tell.")
     report(client, receipt, 1 if terms is None or terms.panel is None else terms.panel.answers)
     if terms is not None and terms.thank_you is not None:
         typer.echo(terms.thank_you)

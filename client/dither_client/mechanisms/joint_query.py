@@ -177,6 +177,10 @@ class JointQuery(Query):
         return self.components
 
     @property
+    def cuts_of_numbers(self) -> tuple[tuple[tuple[float, ...], Transform], ...]:
+        return tuple(zip(self.cuts, self.transforms, strict=True))
+
+    @property
     def sizes(self) -> tuple[int, ...]:
         """How many cells each of the numbers has."""
         return tuple(len(some) + 1 for some in self.cuts)

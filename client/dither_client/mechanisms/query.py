@@ -86,10 +86,18 @@ class Query(ABC):
     rho: Fraction | None = None
     """ρ of zero-concentrated differential privacy, where the mechanism states one."""
 
+    states: str = ""
+    """What is asked about the cells of several numbers, in the words of `JointQuery`; empty where it is about one."""
+
     @property
     def about(self) -> tuple[int, ...]:
         """The numbers of the components that are asked about, from 0; empty where a respondent holds one number."""
         return ()
+
+    @property
+    def cuts_of_numbers(self) -> tuple[tuple[tuple[float, ...], Transform], ...]:
+        """For each number that is asked about the edges of its cells, and the scale that they are on."""
+        return ((self.edges, self.transform),)
 
     @property
     @abstractmethod

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from dither_client import ComponentQuery, Laplace, Ledger, Query, RandomizedResponse, parse_query
+from dither_client import ComponentQuery, JointQuery, Laplace, Ledger, Query, RandomizedResponse, parse_query
 from dither_client.mechanisms.calendar_period import CalendarPeriod
 from testing.command_line import DIGITS, VALUE, Answer, check_refusal, panel
 from testing.servers.fake_server import GAUSSIAN, GROUPED, LAPLACE, Failure, FakeServer
@@ -81,7 +81,7 @@ def test_the_words_of_the_collection_are_shown(server: FakeServer, answer: Answe
         (Laplace(20, 40, 1, 1), "your value is above 30"),
         (RandomizedResponse([math.log(500)], 1, "log"), "your value is above 500"),
         (RandomizedResponse([math.nextafter(1, 0)], 1), "your value is at least 1"),
-        (ComponentQuery(1, RandomizedResponse([0.5], 1)), "your number 2 is above 0.5"),
+        (ComponentQuery(1, RandomizedResponse([0.5], 1)), "your age is above 0.5"),
     ],
 )
 def test_yes_or_no_is_confirmed_in_words(server: FakeServer, answer: Answer, question: Query, asked: str) -> None:
@@ -99,11 +99,27 @@ def test_yes_or_no_is_confirmed_in_words(server: FakeServer, answer: Answer, que
     assert out.splitlines()[0] == f"Your answer was sent: {said}, to whether {asked}; true or not, only you can tell."
 
 
-def test_other_answers_are_confirmed_by_their_place(server: FakeServer, answer: Answer) -> None:
+def test_a_category_is_confirmed_by_the_texts_of_its_group(server: FakeServer, answer: Answer) -> None:
     server.questions["cycling"] = GROUPED
     out = answer("cycling", "never")[1]
-    last = parse_query(GROUPED).n_answers - 1
-    assert out.splitlines()[0] == f"Your answer was sent: {server.answers['cycling-1']} (one of 0 to {last})."
+    chosen = ["“never” or “3”", "“weekly”"][server.answers["cycling-1"]]
+    assert out.splitlines()[0] == f"Your answer was sent: you chose {chosen}; true or not, only you can tell."
+
+
+def test_numbers_are_confirmed_by_their_ranges_in_their_units(server: FakeServer, answer: Answer) -> None:
+    cells = RandomizedResponse(list(range(1, 6)), 20)
+    question = JointQuery([0, 1], "cells", [[500.5, 700.5], [40]], ["identity"] * 2, cells)
+    server.questions["sick"] = question.to_json()
+    components = [
+        {"name": "wage", "transform": "identity", "decimals": 0, "unit": "€", "period_of_value": "a week"},
+        {"name": "age", "transform": "identity"},
+    ]
+    told = {**server.terms("sick"), "mechanism": "randomized_response", "epsilon": 20, "components": components}
+    server.refusals["/v1/collections/sick"] = (200, told)
+    status, out, err = answer("sick", "--value", "wage=650", "--value", "age=41", "--max-epsilon", "20")
+    assert (status, err) == (0, "")
+    said = "your wage is above 500 € a week and at most 700 € a week, and your age is above 40"
+    assert out.splitlines()[0] == f"Your answer was sent: {said}; true or not, only you can tell."
 
 
 def test_a_category(server: FakeServer, answer: Answer) -> None:

@@ -239,7 +239,9 @@ def test_the_command_line_takes_a_number_for_each(given: list[str], answer: int,
     with asking(query) as server:
         ledger = ["--ledger", str(tmp_path / "ledger"), "--max-epsilon", "20"]
         assert run(["answer", "people", *given, "--url", server.url, *ledger]) == 0
-        assert f"Your answer was sent: {['no', 'yes'][answer]}." in capsys.readouterr().out
+        said = f"{['no', 'yes'][answer]}, to whether these are both true or both false: "
+        of = "your n0 is above 6; your n1 is above 4; true or not, only you can tell."
+        assert f"Your answer was sent: {said}{of}" in capsys.readouterr().out
         refused = ["--value", "n0=540.25", "--value", "n2=540.25"]
         assert run(["answer", "more", *refused, "--url", server.url, *ledger]) != 0
         told = capsys.readouterr().err
