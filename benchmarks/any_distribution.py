@@ -101,6 +101,17 @@ def _with_zeros(share: float, others: Any) -> Population:
     )
 
 
+def _half_at_atoms() -> Population:
+    """Half of the people have one of 16 numbers, which are declared."""
+    atoms, others = np.arange(1.0, 17.0), stats.norm(8, 4)
+    return Population(
+        lambda rng, size: np.where(rng.random(size) < 0.5, rng.choice(atoms, size), others.rvs(size, random_state=rng)),
+        lambda x: np.searchsorted(atoms, x, side="right") / 32 + others.cdf(x) / 2,
+        np.sort(np.append(atoms, others.ppf(_LEVELS))),
+        Support(atoms=tuple(atoms.tolist())),
+    )
+
+
 def _a_quarter_of_zeros() -> Population:
     return _with_zeros(0.25, stats.lognorm(1.4, scale=np.exp(4.2)))
 
@@ -135,6 +146,7 @@ def wilder_populations() -> dict[str, Population]:
         "Gumbel(1000, 150)": _of(stats.gumbel_r(1000, 150)),
         "uniform on 20 to 80": _of(flat),
         "uniform, with its bounds": _of(flat, Support(20.0, 80.0)),
+        "half at 16 atoms, else N(8, 4²)": _half_at_atoms(),
         "25% zeros, not declared": replace(zeros, support=Support(minimum=0.0)),
         "40% zeros, not declared": replace(more_zeros, support=Support(minimum=0.0)),
     }

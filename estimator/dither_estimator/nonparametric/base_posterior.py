@@ -7,7 +7,7 @@ import numpy as np
 
 from dither_estimator.families import FloatArray
 from dither_estimator.nonparametric.base import FittedBase
-from dither_estimator.nonparametric.deviations import ATOM_SD, softmax
+from dither_estimator.nonparametric.deviations import softmax
 from dither_estimator.nonparametric.observations import Observations
 from dither_estimator.nonparametric.support import Support
 from dither_estimator.nonparametric.two_part_base import base_of
@@ -28,7 +28,7 @@ class BasePosterior:
         if not observations:
             raise ValueError("a base is fitted to at least one answer")
         self._observations = observations
-        self._log_odds = support.log_odds
+        self._log_odds, self._root = support.log_odds, support.log_odds_root
         self._atoms = len(support.points)
         self._farthest = support.farthest
 
@@ -38,7 +38,7 @@ class BasePosterior:
 
     def shares(self, point: FloatArray) -> FloatArray:
         """The shares of the atoms and of all else, shape (atoms + 1,)."""
-        return softmax(np.append(self._log_odds + ATOM_SD * point[len(point) - self._atoms :], 0.0))
+        return softmax(np.append(self._log_odds + self._root @ point[len(point) - self._atoms :], 0.0))
 
     def height(self, point: FloatArray) -> float:
         """The negative log posterior density, up to a constant."""
@@ -75,8 +75,8 @@ class BasePosterior:
         for part in self._observations:
             below = base.cdf(part.edges)
             by_share = np.concatenate([part.points_below, below[..., np.newaxis]], axis=2)
-            by_logit = ATOM_SD * shares[:-1] * (by_share[..., :-1] - (by_share @ shares)[..., np.newaxis])
-            slopes = [shares[-1] * np.moveaxis(base.slopes(part.edges), 0, -1), by_logit]
+            by_logit = shares[:-1] * (by_share[..., :-1] - (by_share @ shares)[..., np.newaxis])
+            slopes = [shares[-1] * np.moveaxis(base.slopes(part.edges), 0, -1), by_logit @ self._root]
             if more is not None:
                 slopes.append(more(part.edges))
             found.append(part.derivatives(by_share @ shares, np.concatenate(slopes, axis=2)))

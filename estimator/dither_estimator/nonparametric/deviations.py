@@ -7,7 +7,7 @@ before: what the answers say of it is not said twice.
 The sd of the coefficient of cosine j is `σ r_j` with `r_j² ∝ (1 + (j / j₀)²)^-2.5` and `Σ r_j² = 1`: σ says how much
 the population deviates, j₀ how smoothly. Both are unknown and have log-normal priors, here on a grid of nodes.
 
-The logarithm of an atom's mass relative to that of all bins is normal.
+The logarithms of the atoms' masses relative to that of all bins are normal together.
 """
 
 import numpy as np
@@ -18,7 +18,6 @@ from dither_estimator.nonparametric.base import FittedBase
 from dither_estimator.nonparametric.support import ANYWHERE, Support
 
 __all__ = [
-    "ATOM_SD",
     "BINS",
     "COSINES",
     "LOG_PRIOR",
@@ -34,8 +33,6 @@ Nodes = npt.NDArray[np.int64]
 
 BINS = 96
 COSINES = 32
-ATOM_SD = 2.0
-"""The prior sd of the logarithm of an atom's mass relative to that of all bins."""
 _LEAST = 1e-300
 """The bins may have no mass that a number can hold, beside the atoms'."""
 
@@ -83,7 +80,7 @@ class Deviations:
         self._design = np.concatenate([self._linear, products], axis=1)
         """The effect of the bins' coefficients, and of products of those of the base, on the bins' log masses."""
         self.atoms = atoms = len(support.points)
-        self._log_odds = support.log_odds
+        self._log_odds, self._root = support.log_odds, support.log_odds_root
         self.scales = np.concatenate([np.ones((len(SCALES), atoms + self._of_base)), SCALES], axis=1)
         """Shape (nodes, `size`)."""
         self.fitted = np.zeros(self.size)
@@ -104,7 +101,7 @@ class Deviations:
         bins = softmax(apart @ self._design.T)
         if not self.atoms:
             return bins
-        logits = self._log_odds + ATOM_SD * coefficients[..., : self.atoms]
+        logits = self._log_odds + coefficients[..., : self.atoms] @ self._root.T
         shares = softmax(np.concatenate([logits, np.zeros((*logits.shape[:-1], 1))], axis=-1))
         return np.concatenate([bins * shares[..., -1:], shares[..., :-1]], axis=-1)
 
@@ -125,7 +122,7 @@ class Deviations:
             return by_coefficient
         over_all = (masses * by_mass).sum(axis=-1, keepdims=True)
         by_logit = masses[..., BINS:] * (by_mass[..., BINS:] - over_all)
-        return np.concatenate([ATOM_SD * by_logit, by_coefficient], axis=-1)
+        return np.concatenate([by_logit @ self._root, by_coefficient], axis=-1)
 
     def jacobian(self, coefficients: FloatArray) -> FloatArray:
         """The derivatives of the masses by the coefficients (`size`,), shape (bins + atoms, `size`)."""
@@ -138,9 +135,9 @@ class Deviations:
         found = np.zeros((len(masses), self.size))
         inside = bins @ design / max(bins.sum(), _LEAST)
         found[:BINS, self.atoms :] = bins[:, np.newaxis] * (design - inside)
-        found[:, : self.atoms] = -ATOM_SD * masses[:, np.newaxis] * at_atoms
-        own = np.arange(self.atoms)
-        found[BINS + own, own] += ATOM_SD * at_atoms
+        by_logit = -np.outer(masses, at_atoms)
+        by_logit[BINS:] += np.diag(at_atoms)
+        found[:, : self.atoms] = by_logit @ self._root
         return found
 
 

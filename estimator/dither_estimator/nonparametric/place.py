@@ -18,7 +18,6 @@ from dither_estimator.families import FloatArray
 from dither_estimator.likelihood.counts import Counts
 from dither_estimator.nonparametric.base import Base, Z
 from dither_estimator.nonparametric.chains import evolved
-from dither_estimator.nonparametric.deviations import ATOM_SD
 from dither_estimator.nonparametric.observations import Observations
 from dither_estimator.nonparametric.point_answers import PointAnswers, by_log_ratio, with_logits
 from dither_estimator.nonparametric.sampler import resampled
@@ -186,7 +185,7 @@ class Place:
         """The log posterior density of place, log scale and the points' logits, shape (n,)."""
         shares = with_logits(drawn[:, 2:])
         found = self.prior.log_density(drawn)
-        found = found - 0.5 * np.square((drawn[:, 2:] - self.support.log_odds) / ATOM_SD).sum(axis=1)
+        found = found + _log_prior_of_shares(self.support, drawn[:, 2:])
         locations, scales = self.prior.locations(drawn[:, 0]), np.exp(drawn[:, 1].clip(-_LARGEST_LOG, _LARGEST_LOG))
         for part in self.observations:
             found += _log_likelihood(part, shares, locations, scales)
@@ -204,14 +203,15 @@ def find_place(counts: Counts, support: Support, around: tuple[float, float] | N
         if len(support.points) > len(support.atoms):  # hardly anybody is expected at a bound, and many may be
             anywhere = _point_answers(prior, observations, *_tiles(prior, (), expected, 0))
             starts.append(anywhere.shares(expected, expected))
-        found = [_shares_and_place(prior, observations, start, expected) for start in starts]
+        found = [_shares_and_place(prior, observations, start, support) for start in starts]
         _, shares, precision = max(found, key=lambda each: each[0])
     tiles, weights = _tiles(prior, observations, shares, _MAX_ROUNDS)
-    return Place(prior, tiles, weights, shares, precision + np.eye(len(precision)) / ATOM_SD**2, support, observations)
+    inverse = np.linalg.inv(support.log_odds_root)
+    return Place(prior, tiles, weights, shares, precision + inverse.T @ inverse, support, observations)
 
 
 def _shares_and_place(
-    prior: _Prior, observations: Sequence[Observations], shares: FloatArray, expected: FloatArray
+    prior: _Prior, observations: Sequence[Observations], shares: FloatArray, support: Support
 ) -> tuple[float, FloatArray, FloatArray]:
     """The points' shares that fit best beside the place, found by turns from `shares` on, and their information.
 
@@ -221,11 +221,16 @@ def _shares_and_place(
     for _ in range(2):
         tiles, weights = _tiles(prior, observations, shares, _ROUGH_ROUNDS)
         answers = _point_answers(prior, observations, tiles, weights)
-        shares = answers.shares(shares, expected)
+        shares = answers.shares(shares, with_logits(support.log_odds))
     heights = _log_posterior(prior, observations, shares, tiles)
-    apart = np.log(shares[:-1] / shares[-1]) - np.log(expected[:-1] / expected[-1])
-    height = float(np.logaddexp.reduce(heights)) - 0.5 * float(np.square(apart / ATOM_SD).sum())
-    return height, shares, answers.information(shares)
+    apart = _log_prior_of_shares(support, np.log(shares[:-1] / shares[-1])[np.newaxis])
+    return float(np.logaddexp.reduce(heights) + apart[0]), shares, answers.information(shares)
+
+
+def _log_prior_of_shares(support: Support, logits: FloatArray) -> FloatArray:
+    """The log prior density of the points' logits (n, points), shape (n,), up to a constant."""
+    apart = np.linalg.solve(support.log_odds_root, (logits - support.log_odds).T)
+    return np.asarray(-0.5 * np.square(apart).sum(axis=0))
 
 
 def known_by(counts: Counts) -> dict[Query, float]:

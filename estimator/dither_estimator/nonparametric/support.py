@@ -19,6 +19,10 @@ __all__ = ["ANYWHERE", "LARGEST", "Support"]
 LARGEST = 1e300
 """Values and coordinates beyond this count as this, so that differences of two are finite."""
 _AT_BOUND = -3.0
+_SD, _LEAST_OWN = 2.0, 1.0
+"""The prior sd of the logarithm of a point's mass, and of the least part of it that it does not share with others."""
+_SHARING = 12.0
+"""Atoms so many places apart share a part that is smaller by the factor e."""
 _FARTHEST = 36.0
 """From this coordinate on a value below the larger of two bounds is, in floating point, that bound."""
 _SMALLEST = float(np.finfo(float).smallest_subnormal)
@@ -72,6 +76,22 @@ class Support:
         """
         of_atom = -math.log(max(len(self.atoms), 1))
         return np.array([of_atom if point in self.atoms else _AT_BOUND for point in self.points])
+
+    @cached_property
+    def log_odds_root(self) -> FloatArray:
+        """The lower triangular root of the prior covariance of these logarithms, shape (points, points).
+
+        Three atoms or more are alike to some degree, most of all neighbours: if many people have 30 and 50 exactly,
+        and such a number is 40, many have it, too. The more are named, the likelier they are of one kind. Without
+        this, so many shares of which answers tell little would be known too well, and too small.
+        """
+        count = max(len(self.atoms), 2)
+        shared = (_SD**2 - _LEAST_OWN**2) * (count - 2) / (count - 1)
+        places = np.arange(len(self.points))
+        alike = np.isin(self.points, self.atoms)
+        nearness = np.exp(-np.abs(places[:, np.newaxis] - places) / _SHARING) * np.outer(alike, alike)
+        covariance = shared * nearness + np.diag(_SD**2 - shared * alike)
+        return np.linalg.cholesky(covariance)
 
     def coordinate(self, x: FloatArray) -> FloatArray:
         """The coordinates of values of any shape; those of values at the bounds and beyond them are infinite.

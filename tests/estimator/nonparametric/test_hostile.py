@@ -12,7 +12,6 @@ import pytest
 from dither_client import Laplace, Query, RandomizedResponse
 from dither_estimator.likelihood.counts import Counts
 from dither_estimator.mechanisms.channels import channel_of
-from dither_estimator.nonparametric.deviations import ATOM_SD
 from dither_estimator.nonparametric.distribution import Distribution
 from dither_estimator.nonparametric.posterior import estimate_distribution
 from dither_estimator.nonparametric.questions import Templates, whole_questions
@@ -183,7 +182,7 @@ def test_of_few_answers_an_atom_may_have_what_its_prior_and_they_leave_open(told
     query = RandomizedResponse((math.nextafter(500, 0), 500.0), 1)
     shares = estimate_distribution(np.random.default_rng(6), {query: row(*told)}, support, 2_000).masses[:, -2]
     rng = np.random.default_rng(7)
-    odds = np.exp(support.log_odds + ATOM_SD * rng.standard_normal((200_000, 3)))
+    odds = np.exp(support.log_odds + rng.standard_normal((200_000, 3)) @ support.log_odds_root.T)
     first, atom, last = (odds / (1 + odds.sum(axis=1, keepdims=True))).T
     below = first + (1 - first - atom - last) * rng.random(len(atom))
     chances = np.stack([below, atom, 1 - below - atom], axis=1) @ channel_of(query).matrix
