@@ -65,7 +65,7 @@ class SeparateGroups:
 
     def posteriors(self) -> Callable[[], GroupPosteriors]:
         known = {label: learner.posterior() for label, learner in self._learners.items()}
-        return lambda: GroupPosteriors({label: _of_group(each) for label, each in known.items()})
+        return lambda: GroupPosteriors(_of_groups(known))
 
     def update(self) -> None:
         for learner in self._learners.values():
@@ -81,6 +81,13 @@ class SeparateGroups:
     def particles(self, group: str) -> tuple[tuple[str, ...], FloatArray, FloatArray]:
         learner = self._learners[group]
         return learner.particle_names, *learner.particles()
+
+
+def _of_groups(known: Mapping[str, Posterior]) -> dict[str, GroupPosterior]:
+    """The posterior of each group: one and the same of all without answers, which may be hundreds."""
+    first = next((each for each in known.values() if not each.answers), None)
+    prior = None if first is None else _of_group(first)
+    return {label: _of_group(each) if each.answers or prior is None else prior for label, each in known.items()}
 
 
 def _of_group(posterior: Posterior) -> GroupPosterior:

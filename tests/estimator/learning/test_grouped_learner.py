@@ -175,6 +175,21 @@ def test_groups_without_a_family_are_alone_and_said_to_be(fields: dict[str, Any]
     assert (ALONE in said) is alone
 
 
+def test_groups_without_answers_share_what_a_collection_without_any_has() -> None:
+    """Hundreds of them are described at once: each has the same numbers, which are those of nobody's answers."""
+    fields = {"family": "nonparametric", "minimum": 0, "particles": 200}
+    some = GroupedLearner(specification(None, **fields), 1)
+    interview(some, np.random.default_rng(1).gamma(4, 10, 40), "south")
+    posterior = some.posterior()
+    assert posterior.groups is not None
+    groups = posterior.groups().by_label
+    assert groups["north"] is groups["west"] is not groups["south"]
+    alone = new_learner(Specification.from_json({"epsilon": 2, **fields}), 1).posterior()
+    told = to_json(groups["west"].described(alone.levels, alone.above))
+    assert told["quantiles"] == to_json(alone.described(alone.reply()))["quantiles"]
+    assert told["quantiles"] != to_json(groups["south"].described(alone.levels, alone.above))["quantiles"]
+
+
 def test_people_who_have_only_0_or_1_have_a_share_and_no_quantiles() -> None:
     fields = {"epsilon": 2, "particles": 200, "family": "bernoulli"}
     query, whole = RandomizedResponse([0.5], 2), new_learner(Specification.from_json(fields), 1)
