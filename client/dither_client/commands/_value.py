@@ -118,7 +118,7 @@ def read_named(terms: Terms, texts: Sequence[str]) -> Value:
     found: dict[str, float] = {}
     by_name = {some.name: some for some in terms.components}
     if not by_name:
-        raise InvalidValue("the collection asks for one value: give it without a name")
+        raise InvalidValue("the collection asks for one value: give it alone, without --value")
     for text in texts:
         name, equals, number = text.partition("=")
         if not equals or name not in by_name or name in found:
