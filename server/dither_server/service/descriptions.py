@@ -3,6 +3,7 @@
 import asyncio
 import time
 from collections.abc import Awaitable, Callable
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -64,12 +65,8 @@ class Descriptions:
 
     async def compute(self, collection: Collection, function: Callable[..., _T], *args: Any) -> tuple[_T, float]:
         """What `function` makes of a description, and the seconds that it took, without those for which it waited."""
-        found: tuple[_T, float]
-        if not self._takes_long(collection):
-            found = await self._compute(_timed, function, *args)
-            return found
-        async with self._long:
-            found = await self._compute(_timed, function, *args)
+        async with self._long if self._takes_long(collection) else nullcontext():
+            found: tuple[_T, float] = await self._compute(_timed, function, *args)
             return found
 
     def took(self, number: int, seconds: float) -> None:
