@@ -2,13 +2,13 @@
 
     answer_words(query, answer, terms)   `no, to whether your value is above 500`, or `your value is at most 500 €`
 
-The words are those of the page on which people answer (`web/words.js`).
+It says what the page on which people answer says (`web/words.js`).
 """
 
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from decimal import ROUND_FLOOR, Decimal
+from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 from itertools import groupby
 
 from dither_client.mechanisms.components import Component
@@ -24,7 +24,7 @@ _ENORMOUS = 1e12
 _FEWEST_DIGITS, _MOST_DIGITS = 5, 12
 """The digits of a number where values may have any decimals: more than the fewest only to tell edges apart."""
 _ALIKE = 1e-12
-"""Probabilities that are closer than this are the same."""
+"""Probabilities that are closer than this are the same, and numbers whose ratio is so close to 1."""
 
 
 def answer_words(query: Query, answer: int, terms: Terms | None) -> str:
@@ -64,7 +64,7 @@ class _Number:
     def above(self, edge: float) -> str:
         """The values above a cut. One just below a point counts the point as above."""
         point = self._point(edge)
-        return f"above {self._written(edge)}" if point is None else f"at least {self._exact(point)}"
+        return f"above {self._written(edge)}" if point is None else f"at least {self._written(point, ROUND_CEILING)}"
 
     def ranges(self, cells: Iterable[int]) -> str:
         """The values in these cells, which increase; adjacent ones are one range."""
@@ -79,7 +79,10 @@ class _Number:
         parts = [] if low is None else [self.above(low)]
         if high is not None:
             point = self._point(high)
-            parts.append(f"at most {self._written(high)}" if point is None else f"below {self._exact(point)}")
+            below = (
+                f"at most {self._written(high)}" if point is None else f"below {self._written(point, ROUND_CEILING)}"
+            )
+            parts.append(below)
         return " and ".join(parts) or "anything"
 
     def _point(self, edge: float) -> float | None:
@@ -91,17 +94,23 @@ class _Number:
     def _exact(self, point: float) -> str:
         return self._in_unit(written(float(f"{point:.{_MOST_DIGITS}g}")))
 
-    def _written(self, edge: float) -> str:
-        """The number at an edge: values with so many decimals are above it exactly if they are above its floor."""
+    def _written(self, edge: float, rounding: str = ROUND_FLOOR) -> str:
+        """The number at an edge: values with so many decimals are above it exactly if they are above its floor.
+
+        They are at or above a point exactly if they are at or above its ceiling.
+        """
         value = self._value(edge)
         if self.decimals is None or abs(value) >= _ENORMOUS:
-            return self._in_unit(rounded(value, self._digits()))
+            digits = self._digits()
+            exact = abs(float(f"{value:.{digits}g}") - value) <= _ALIKE * abs(value)
+            return self._in_unit(f"{'' if exact else 'about '}{rounded(value, digits)}")
         step = Decimal(1).scaleb(-self.decimals)
-        return self._in_unit(written(float(Decimal(f"{value:.12g}").quantize(step, ROUND_FLOOR))))
+        return self._in_unit(written(float(Decimal(f"{value:.12g}").quantize(step, rounding))))
 
     def _digits(self) -> int:
         """How many digits keep the edges apart, as far as any do."""
-        values = {self._value(edge) for edge in self.edges}
+        points = {edge: self._point(edge) for edge in self.edges}
+        values = {self._value(edge if point is None else point) for edge, point in points.items()}
         several = range(_FEWEST_DIGITS, _MOST_DIGITS)
         return next((n for n in several if len({f"{value:.{n}g}" for value in values}) == len(values)), _MOST_DIGITS)
 
