@@ -111,6 +111,34 @@ def test_axes_have_titles_with_units(survey: Survey, open_page: OpenPage, width:
     expect(page.get_by_text("Those who have exactly 0 are not in the curve.")).to_be_visible()
 
 
+def test_many_atoms_and_the_first_questions_leave_charts_readable(survey: Survey, open_page: OpenPage) -> None:
+    """Three of twelve atoms are named in the chart and in sentences, and all in the table.
+
+    The first questions are asked at all orders of magnitude. Where they were drawn all others would lie on the axis.
+    """
+    atoms = [float(atom) for atom in range(20, 80, 5)]
+    collection = survey.create(family=None, range=None, atoms=atoms, epsilon=2, visibility="public")
+    [ticket] = survey.call("POST", f"/collections/{collection}/tickets", json={"count": 1})["tickets"]
+    sent = {"responses": [{"ticket": ticket["ticket"], "answer": 0}]}
+    survey.call("POST", f"/collections/{collection}/responses/batch", json=sent)
+    until(lambda: survey.call("GET", f"/collections/{collection}/posterior/history")["history"])
+    survey.arrive(collection, 600)
+    page = open_page()
+    page.add_init_script(WRITING)
+    page.goto(f"{survey.url}/collections/{collection}")
+    wait_learnt(page, 601)
+    expect(page.locator("#pace canvas")).to_be_visible()
+    written, _ = until(lambda: all_written(page))
+    named = [text for text in written["population"] if "have exactly" in text]
+    assert len(named) == 3
+    assert page.get_by_text(re.compile(r"\d% have exactly \d+ \(")).first.inner_text().count("have exactly") == 3
+    assert page.locator("#numbers tr", has_text="Exactly").count() == len(atoms)
+    history = survey.call("GET", f"/collections/{collection}/posterior/history")["history"]
+    page.locator("#questions").press("Home")
+    first = int(told(page, "questions").split()[1])
+    assert history[0]["answers"] < history[-1]["answers"] / 50 <= first
+
+
 def test_numbers_of_several_orders_are_on_a_logarithmic_scale(
     survey: Survey, answered: str, open_page: OpenPage
 ) -> None:

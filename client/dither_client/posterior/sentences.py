@@ -237,10 +237,12 @@ def population_lines(
     unit: str = "",
     decimals: int | None = None,
     mean_value: ParameterSummary | None = None,
+    most_atoms: int | None = None,
 ) -> list[str]:
     """What the people have, in sentences, from summaries by level, atom and value; none that quantiles do not say.
 
-    Values have the `unit`, if it is not empty, and at most so many `decimals`, unless that is None.
+    Values have the `unit`, if it is not empty, and at most so many `decimals`, unless that is None. Of the atoms at
+    most `most_atoms` are told of, those that most people have, unless that is None.
     """
     of = f" {unit}" if unit else ""
     shares = [
@@ -248,17 +250,19 @@ def population_lines(
         f"{100 * share.q95:.1f}%)."
         for value, share in (above or {}).items()
     ]
+    at = {float(atom): share for atom, share in (atoms or {}).items()}
+    frequent = sorted(at, key=lambda atom: -at[atom].q50)[:most_atoms]
     people = [
-        f"{100 * share.q50:.1f}% have exactly {rounded(float(atom), 12)}{of} "
+        f"{100 * share.q50:.1f}% have exactly {rounded(atom, 12)}{of} "
         f"({100 * share.q05:.1f} to {100 * share.q95:.1f}%)."
-        for atom, share in (atoms or {}).items()
+        for atom, share in at.items()
+        if atom in frequent
     ]
-    exactly = {float(atom) for atom in atoms or {}}
     if mean_value is not None and zeros_and_ones(distribution):
         low, middle, high = (f"{100 * share:.1f}" for share in (mean_value.q05, mean_value.q50, mean_value.q95))
         return [f"{middle}% have 1 (90% sure: {low} to {high}%).", *shares]
     most = finest_decimals(each.q50 for each in (quantiles or {}).values()) if decimals is None else decimals
-    lines = _quantile_lines(quantiles, distribution, exactly, of, most)
+    lines = _quantile_lines(quantiles, distribution, at.keys(), of, most)
     if lines and mean_value is not None:
         average, between = median_and_band(mean_value, most, set(), largest_number((quantiles or {}).values()))
         lines.append(f"The average is {average}{of} ({between}).")

@@ -22,8 +22,9 @@ from dither_client.posterior.sentences import (
     whole_numbers,
     zeros_and_ones,
 )
-from dither_client.posterior.wire import QUANTILES, ComponentReply, ParameterSummary, PosteriorReply
+from dither_client.posterior.wire import ComponentReply, ParameterSummary, PosteriorReply
 from dither_estimator.specification.specification import Specification
+from dither_server.pages.atoms import MOST_TOLD, atom_numbers, percents
 from dither_server.pages.charts import MEDIAN, has_median
 from dither_server.pages.privacy import panel_cost
 
@@ -119,6 +120,7 @@ def find(
         numbers={}
         if specification.family.values == "yes-no"
         else population_numbers(posterior.quantiles, posterior.mean_value, posterior.atoms, survey["decimals"])
+        | atom_numbers(posterior.atoms)
         or _component_numbers(posterior, components),
         basis=basis(specification, posterior),
         by_epsilon=by_epsilon_lines(posterior.answers_by_epsilon),
@@ -183,6 +185,7 @@ def _component_populations(posterior: PosteriorReply, components: Sequence[Mappi
             unit_text(asked.get(name, {})),
             asked.get(name, {}).get("decimals"),
             part.mean_value,
+            MOST_TOLD,
         )
         for name, part in (_parts(posterior) if posterior.answers else {}).items()
     }
@@ -196,9 +199,7 @@ def _component_numbers(
     found = {}
     for name, part in _parts(posterior).items():
         if zeros_and_ones(part.distribution) and (share := part.mean_value) is not None:
-            found[f"{name}: share who have 1"] = tuple(
-                f"{100 * getattr(share, each):.1f}%" for each in ("mean", "sd", *QUANTILES)
-            )
+            found[f"{name}: share who have 1"] = percents(share)
         elif (median := (part.quantiles or {}).get("0.5")) is not None:
             most = 0 if whole_numbers(part.distribution) else decimals.get(name)
             numbers = population_numbers({"0.5": median}, None, part.atoms, most)
@@ -337,6 +338,7 @@ def _population(survey: Mapping[str, Any], posterior: PosteriorReply) -> list[st
         unit_text(survey),
         survey["decimals"],
         posterior.mean_value,
+        MOST_TOLD,
     )
 
 

@@ -122,6 +122,14 @@ def test_the_sentences_round_to_what_is_known() -> None:
     assert population_lines(quantiles, yes_or_no) == population_lines({}, DISTRIBUTION) == []
 
 
+def test_of_many_atoms_the_most_frequent_are_told_in_the_order_of_their_values() -> None:
+    shares = {"1": 0.02, "2": 0.05, "3": 0.01, "4": 0.04}
+    atoms = {atom: ParameterSummary(x, 0.01, x - 0.01, x, x, x, x + 0.01) for atom, x in shares.items()}
+    lines = population_lines({}, None, atoms, most_atoms=2)
+    assert lines == ["5.0% have exactly 2 (4.0 to 6.0%).", "4.0% have exactly 4 (3.0 to 5.0%)."]
+    assert len(population_lines({}, None, atoms)) == 4
+
+
 def test_where_nearly_everybody_has_0_there_is_more_than_a_yes_or_no() -> None:
     """The points of people from 0 on who all have 0, as a collection without a family has them."""
     everybody = DistributionSummary((math.nextafter(0, -1), 0.0), *[Bands(*[(0.0, 0.99)] * 6)] * 2)

@@ -39,6 +39,7 @@ const UPDATE_INTERVAL = 1000; // the least number of milliseconds between two up
 const HISTORY_DELAY = 5000; // milliseconds after the last news in which the server has stored what it told in between
 const SPEECH_INTERVAL = 20000; // the least number of milliseconds between two announcements to a screen reader
 const NORMAL_90 = 1.645;
+const MOST_TOLD = 3; // of so many values that many people have exactly a chart says how many have them
 /** @type {Record<string, string>} the places of the findings whose names are those of something inside */
 const PLACES = { citation: "cited" };
 
@@ -146,9 +147,12 @@ function drawTrajectory(name, newest, line) {
 }
 
 /** @param {Charts["questions"]} questions */
-function drawQuestions({ answers, edges }) {
-  part("questions").closest("figure")?.toggleAttribute("hidden", !answers.length);
-  if (!answers.length) return;
+function drawQuestions(questions) {
+  part("questions").closest("figure")?.toggleAttribute("hidden", !questions.answers.length);
+  if (!questions.answers.length) return;
+  const from = settled([questions.answers]); // the first questions look for the place, at all orders of magnitude
+  const answers = questions.answers.slice(from);
+  const edges = questions.edges.map((line) => line.slice(from));
   /** @param {number} i */
   const asked = (i) => {
     const cuts = edges
@@ -221,9 +225,13 @@ function drawPopulation({ population, discrete, logarithmic, atoms }) {
   const [write, { value: across, density, note }] = [value(), shown()];
   Object.assign(part("population").dataset, { x: across, y: logarithmic ? "share per doubling" : density });
   part("population-note").textContent = note ?? "";
+  const told = atoms.toSorted((one, other) => other.share - one.share).slice(0, MOST_TOLD);
   const marks = atoms
     .filter(({ x }) => !logarithmic || x > 0)
-    .map(({ x, share }) => ({ x, text: `${percent(share)} have exactly ${short(x)}` }));
+    .map((atom) => ({
+      x: atom.x,
+      text: told.includes(atom) ? `${percent(atom.share)} have exactly ${short(atom.x)}` : "",
+    }));
   const beside = atoms.map(({ x, share }) => `${percent(share)} have exactly ${short(x)}`);
   draw("population", {
     kind: discrete ? "whole" : logarithmic ? "orders" : "population",

@@ -198,7 +198,7 @@ function whiskers(plot) {
   }
 }
 
-// A line at each place, with its text beside it.
+// A line at each place, with its text beside it, if it has one.
 /** @type {(plot: uPlot, marks: Marks) => void} */
 function mark(plot, marks) {
   const pen = plot.ctx;
@@ -213,11 +213,13 @@ function mark(plot, marks) {
     .map(({ x, text }) => ({ place: plot.valToPos(x, "x", true), text }))
     .filter(({ place }) => Math.abs(place - left - width / 2) <= NEARLY_WITHIN * width)
     .map(({ place, text }) => ({ place: Math.min(Math.max(place, left), left + width), text }));
-  for (const [i, { place, text }] of seen.entries()) {
+  for (const { place } of seen) {
     pen.beginPath();
     pen.moveTo(place, top);
     pen.lineTo(place, top + height);
     pen.stroke();
+  }
+  for (const [i, { place, text }] of seen.filter((each) => each.text).entries()) {
     const fits = place + 6 * unit + pen.measureText(text).width <= left + width;
     pen.textAlign = fits ? "left" : "right";
     pen.fillText(text, place + (fits ? 6 : -6) * unit, top + (16 + 16 * (i % 8)) * unit);
