@@ -12,6 +12,8 @@ __all__ = ["PlacePrior"]
 
 _MANY = 5
 """So many numbers that many people have are no codes for what is missing, but round ones, among which others lie."""
+_LEAST_WIDTH = 1e-250
+"""Coordinates of atoms that are closer than this, or equal as their bound is far away, say nothing of the others."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +36,7 @@ class PlacePrior:
             margin = 0.01 * (high - low)  # a bound itself has no coordinate
             return cls._between(support, low + margin, high - margin, 1.0, 1.0)
         inner = [atom for atom in support.atoms if len(support.around(atom)) == 2]
-        if len(inner) >= _MANY:
+        if len(inner) >= _MANY and np.ptp(support.coordinate(np.array(inner))) > _LEAST_WIDTH:
             return cls._between(support, inner[0], inner[-1], 2.5, 2.0)
         if support.minimum is None and support.maximum is None:
             return cls(0.0, 1.0, 5.0, 1.0, 4.0)

@@ -128,6 +128,20 @@ def test_shares_between_cuts_are_those_of_the_answers(number: int, epsilon: int)
     assert (found.sd < 5 / math.sqrt(number)).all()
 
 
+@pytest.mark.parametrize(
+    "support",
+    [
+        Support(minimum=-1e17, atoms=(1, 2, 3, 4, 5)),
+        Support(atoms=(5e-324, 1e-323, 1.5e-323, 2e-323, 2.5e-323)),
+        Support(atoms=(-1e300, -1, 0, 1, 1e300)),
+    ],
+)
+def test_many_atoms_may_be_as_close_or_as_far_as_numbers_can_be(support: Support) -> None:
+    """A bound may be so far from all of them that they have one coordinate."""
+    for counts in ({}, cut_at((2.0,), 1, 40)):
+        check(estimate_distribution(np.random.default_rng(1), counts, support, 100), counts)
+
+
 def test_of_one_answer_little_is_known() -> None:
     band = estimate_distribution(np.random.default_rng(3), cut_at((0.0,), 1)).cdf(np.array([-10.0, 0.0, 10.0]))
     assert (band.sd > 0.2).all()
