@@ -69,6 +69,9 @@ _NEARLY_ALL = {0.05, 0.95}
 """The levels between whose quantiles nine in ten people lie."""
 _MOST_CATEGORIES = 3
 """The most categories that are told in a sentence."""
+_APART = (
+    "under a family nobody has exactly one of the declared values, so none has a part in what is said of the people"
+)
 CANNOT_TELL = "cannot tell yet"
 """The verdict while several families, or some and none, explain the answers about equally well."""
 NOT_COMPARED = "not compared"
@@ -136,17 +139,20 @@ def can_leave_out(terms: Mapping[str, object]) -> bool:
     return terms.get("period") is None and terms.get("member_cuts") is None
 
 
-def comparison_lines(families: Sequence[FamilyEvidence], verdict: str) -> list[str]:
-    """A line for each family, and then the verdict."""
+def comparison_lines(families: Sequence[FamilyEvidence], verdict: str, *, atoms: bool = False) -> list[str]:
+    """A line for each family, and then the verdict; `atoms` as for `verdict_lines`."""
     rows = [
         f"{family_name(each)}: log evidence {evidence_text(each)}, probability {each.probability:.4f}"
         for each in families
     ]
-    return [*rows, *verdict_lines(families, verdict)]
+    return [*rows, *verdict_lines(families, verdict, atoms=atoms)]
 
 
-def verdict_lines(families: Sequence[FamilyEvidence], verdict: str) -> list[str]:
-    """Which families the answers refuse beside none, and which holds; or why none are compared."""
+def verdict_lines(families: Sequence[FamilyEvidence], verdict: str, *, atoms: bool = False) -> list[str]:
+    """Which families the answers refuse beside none, and which holds; or why none are compared.
+
+    With `atoms` values are declared that many people have exactly, so that no family has a part in the results.
+    """
     if verdict == NOT_COMPARED:
         return [f"which family holds: {verdict}, for nearly everybody has one and the same value, or one of two"]
     if not families:
@@ -155,12 +161,15 @@ def verdict_lines(families: Sequence[FamilyEvidence], verdict: str) -> list[str]
     left = [family_name(each) for each in families if each.log_evidence >= none - REFUSED_LOG_ODDS]
     refused = [name for each in families if (name := family_name(each)) not in left]
     names = {_in_verdict(each): family_name(each) for each in families}
-    found = f"which family holds: {names.get(verdict, verdict)}"
-    if not refused:
-        return [found]
-    if verdict == CANNOT_TELL and len(left) > 1:
-        found = f"between {', '.join(left[:-1])} and {left[-1]}: {verdict}"
-    return [f"the answers refuse {', '.join(refused)}: they are at least 100 times as likely without a family", found]
+    found = [f"which family holds: {names.get(verdict, verdict)}"]
+    if refused and verdict == CANNOT_TELL and len(left) > 1:
+        found = [f"between {', '.join(left[:-1])} and {left[-1]}: {verdict}"]
+    if refused:
+        likelier = "they are at least 100 times as likely without a family"
+        found.insert(0, f"the answers refuse {', '.join(refused)}: {likelier}")
+    if atoms and len(left) > 1:
+        found.append(_APART)
+    return found
 
 
 def evidence_text(each: FamilyEvidence) -> str:

@@ -106,7 +106,11 @@ def _remarks(posterior: "Posterior", unit: str = "", decimals: int | None = None
         *component_lines(posterior.components, posterior.correlations, posterior.terms.get("components") or ()),
         *([] if poison is None else poison_lines(poison, log_median)),
         *by_epsilon_lines(posterior.answers_by_epsilon),
-        *([] if posterior.verdict is None else comparison_lines(posterior.families, posterior.verdict)),
+        *(
+            []
+            if posterior.verdict is None
+            else comparison_lines(posterior.families, posterior.verdict, atoms=bool(posterior.terms.get("atoms")))
+        ),
         *period_lines(posterior.periods, posterior.drift_test, posterior.distribution, unit, decimals),
         *_misfit_lines(posterior),
     ]

@@ -130,7 +130,9 @@ def find(
         or (_refusal if _refused(specification, posterior) else _fit)(specification, posterior),
         alarm=(misfit is not None and misfit.alarm) or _refused(specification, posterior),
         contamination=poison_lines(posterior.poison, has_median(specification)) if posterior.answers else [],
-        verdict=[] if posterior.verdict is None else verdict_lines(posterior.families or (), posterior.verdict),
+        verdict=[]
+        if posterior.verdict is None
+        else verdict_lines(posterior.families or (), posterior.verdict, atoms=bool(specification.support.atoms)),
         competing=bool(specification.rivals),
     )
 

@@ -126,7 +126,7 @@ def report_table(
     if outcome.estimator_seconds is not None:
         lines.append(f"time in the estimator: {outcome.estimator_seconds:.2f} s")
     if outcome.posterior.families is not None and outcome.posterior.verdict is not None:
-        lines += comparison_lines(outcome.posterior.families, outcome.posterior.verdict)
+        lines += comparison_lines(outcome.posterior.families, outcome.posterior.verdict, atoms=bool(words.get("atoms")))
     if outcome.load is not None:
         lines += _load_lines(outcome.load, outcome)
     if found.misfit is not None:

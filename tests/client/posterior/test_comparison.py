@@ -7,6 +7,7 @@ import pytest
 from dither_client import BadResponse
 from dither_client.posterior.posterior import Posterior
 from dither_client.posterior.reading import parse_posterior
+from dither_client.posterior.sentences import verdict_lines
 from dither_client.posterior.wire import to_json
 from testing.servers.fake_server import POSTERIOR
 
@@ -42,6 +43,18 @@ def test_those_between_which_it_is_too_early_to_tell_are_named() -> None:
         "  the answers refuse exponential: they are at least 100 times as likely without a family",
         "  between no family, lognormal and gamma: cannot tell yet",
     ]
+
+
+def test_where_values_are_declared_families_that_are_left_have_no_part_in_the_results() -> None:
+    none = FAMILIES[0] | {"family": "nonparametric", "transform": "identity", "log_evidence": -99.0}
+    families = _parsed(families=[none, *FAMILIES], verdict="cannot tell yet").families
+    assert families is not None
+    apart = (
+        "under a family nobody has exactly one of the declared values, so none has a part in what is said of the people"
+    )
+    assert verdict_lines(families, "cannot tell yet", atoms=True)[-1] == apart
+    assert apart not in verdict_lines(families, "cannot tell yet")
+    assert apart not in verdict_lines(families[:1], "none of these", atoms=True)
 
 
 def test_what_a_family_describes_is_said() -> None:
