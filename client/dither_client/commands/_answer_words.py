@@ -78,12 +78,13 @@ class _Number:
             return f"exactly {self._exact(high)}"
         parts = [] if low is None else [self.above(low)]
         if high is not None:
-            point = self._point(high)
-            below = (
-                f"at most {self._written(high)}" if point is None else f"below {self._written(point, ROUND_CEILING)}"
-            )
-            parts.append(below)
+            parts.append(self._up_to(high))
         return " and ".join(parts) or "anything"
+
+    def _up_to(self, edge: float) -> str:
+        """The values up to a cut."""
+        point = self._point(edge)
+        return f"at most {self._written(edge)}" if point is None else f"below {self._written(point, ROUND_CEILING)}"
 
     def _point(self, edge: float) -> float | None:
         """The point that many people have exactly, if this edge only divides it from what lies below."""

@@ -5,7 +5,7 @@ It is computed on `tiles`, from the counts alone.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -187,8 +187,11 @@ class _Search:
 
     def point_answers(self, tiles: FloatArray, weights: FloatArray) -> PointAnswers:
         """What answers tell of shares if all else is the mean of some tiles."""
-        locations, scales = self.prior.locations(tiles[:, 0]), np.exp(tiles[:, 1])
-        return PointAnswers.of(self.kinds, _t_cdf(self.kinds.edges, locations, scales) @ weights)
+        locations, scales, edges = self.prior.locations(tiles[:, 0]), np.exp(tiles[:, 1]), self.kinds.edges
+        below = np.zeros(len(edges))
+        for some in _blocks(self.kinds, len(tiles)):
+            below += _t_cdf(edges, locations[some], scales[some]) @ weights[some]
+        return PointAnswers.of(self.kinds, below)
 
     def _log_posterior(self, shares: FloatArray, tiles: FloatArray) -> FloatArray:
         found = self.prior.log_density(tiles) + log_areas(tiles)
@@ -210,12 +213,16 @@ def known_by(counts: Counts) -> dict[Query, float]:
 def _log_likelihood(kinds: AnswerKinds, shares: FloatArray, locations: FloatArray, scales: FloatArray) -> FloatArray:
     """The log-likelihood of tiles (n,), of which all have the same `shares` (1, points + 1) or each its own, (n,)."""
     found = np.empty(len(locations))
-    block = max(_FEWEST, _BLOCK // max(len(kinds.edges), len(kinds.counts), 1))
-    for first in range(0, len(locations), block):
-        some = slice(first, first + block)
+    for some in _blocks(kinds, len(locations)):
         own = shares if len(shares) == 1 else shares[some]
         found[some] = kinds.log_likelihood(own, _t_cdf(kinds.edges, locations[some], scales[some]))
     return found
+
+
+def _blocks(kinds: AnswerKinds, tiles: int) -> Iterator[slice]:
+    """Parts of so many tiles, each of which is computed at once."""
+    size = max(_FEWEST, _BLOCK // max(len(kinds.edges), len(kinds.counts), 1))
+    return (slice(first, first + size) for first in range(0, tiles, size))
 
 
 def _t_cdf(y: FloatArray, locations: FloatArray, scales: FloatArray) -> FloatArray:

@@ -187,7 +187,6 @@ def _component_populations(posterior: PosteriorReply, components: Sequence[Mappi
             unit_text(asked.get(name, {})),
             asked.get(name, {}).get("decimals"),
             part.mean_value,
-            MOST_TOLD,
         )
         for name, part in (_parts(posterior) if posterior.answers else {}).items()
     }
