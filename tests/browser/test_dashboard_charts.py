@@ -119,7 +119,7 @@ def test_many_atoms_and_the_first_questions_leave_charts_readable(survey: Survey
     sent = {"responses": [{"ticket": ticket["ticket"], "answer": 0}]}
     survey.call("POST", f"/collections/{collection}/responses/batch", json=sent)
     until(lambda: survey.call("GET", f"/collections/{collection}/posterior/history")["history"])
-    survey.arrive(collection, 600)
+    survey.arrive(collection, 600, lambda rng: rng.choice([20.0, 45.0, 70.0, *atoms, rng.gauss(50, 15)]))
     page = open_page()
     page.add_init_script(WRITING)
     page.goto(f"{survey.url}/collections/{collection}")

@@ -4,6 +4,7 @@ import json
 import math
 import random
 import subprocess
+import sys
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
@@ -125,7 +126,13 @@ def test_the_page_tells_of_the_same_values() -> None:
     asked = [{"query": query.to_json(), "decimals": decimals, "unit": unit} for query, decimals, unit in cases]
     web = Path(dither_client.__file__).parent / "web"
     run = subprocess.run(
-        ["deno", "eval", "--no-remote", "--ext=js", SCRIPT.replace("./", f"{web.as_uri()}/")],
+        [
+            Path(sys.executable).with_name("deno"),
+            "eval",
+            "--no-remote",
+            "--ext=js",
+            SCRIPT.replace("./", f"{web.as_uri()}/"),
+        ],
         input=json.dumps(asked),
         capture_output=True,
         text=True,
