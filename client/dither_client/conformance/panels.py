@@ -78,6 +78,7 @@ def changed_panel(server: HostileServer, device: Device) -> None:
     server.terms |= _panel(2, 2)
     server.script["ticket"].append(Reply(kill=True))
     device.run(server, options=["--max-epsilon", "10"])
+    require(len(server.of("ticket")) == 1, "it asked for no ticket in its turn")
     server.terms |= _panel(5, 5)
     device.run(server, options=["--max-epsilon", "10"])
     require(len(server.of("answer")) <= 1, "it answered twice in one period")
