@@ -6,7 +6,8 @@ Nothing is known but the support. The learner of a collection asks its pools of 
 population's own thousandths; bands are compared with the truth where it is between 2% and 98%. Quantiles are those at
 five levels, and shares those of the people above these quantiles of the truth. For the wages the truth is that of all
 28,155 people, of whom the respondents are drawn. Many of them have the same one, so bands are also compared with the
-middle of each step that is not declared, and with the whole of it: without steps both are the truth itself.
+middle of each step that is not declared, and with the whole of it: without steps both are the truth itself. The
+bands that are told are those of the posterior's `distribution`, at its own points, as a reader gets them.
 
 Runs that are done are kept in `FOLDER`, so that the same command goes on where it stopped; after a change to the
 estimator it needs another folder.
@@ -171,7 +172,7 @@ def main(arguments: Sequence[str]) -> None:
     epsilons = arguments[2].split(",") if len(arguments) > 2 else _EPSILONS
     run = Memory(arguments[3] if len(arguments) > 3 else None, verbose=0).cache(_run)
     bands = ("90% bands that cover", "that hold the middle of steps", "that meet the steps")
-    covered = (*bands, "intervals of quantiles", "of shares")
+    covered = (*bands, "intervals of quantiles", "of shares", "of the bands that are told")
     columns = ("population", "respondents", "ε", "RMS of sup |F̂ - F|", *covered, "CPU seconds")
     print_table(f"Any distribution: {seeds} seeds", columns, _rows(run, seeds, respondents, epsilons))
 
@@ -191,13 +192,17 @@ def _rows(
 
 
 def _run(name: str, size: int, epsilon: str, seed: int) -> FloatArray:
-    """One collection, in which questions follow the answers."""
+    """One collection, in which questions follow the answers.
+
+    An array, (8,), whose type is no part of this module: what a script's own types hold cannot be kept.
+    """
     population = _all()[name]
     with threadpool_limits(1):
         learner, seconds = collection(population, size, epsilon, seed)
         began = process_time()
         found = learner.distribution
-        return _judged(population, found, seconds + process_time() - began)
+        seconds += process_time() - began
+        return np.array([*_judged(population, found), _told(population, learner), seconds])
 
 
 def collection(population: Population, size: int, epsilon: str, seed: int) -> tuple[NonparametricLearner, float]:
@@ -213,27 +218,31 @@ def collection(population: Population, size: int, epsilon: str, seed: int) -> tu
     return learner, seconds
 
 
-def _judged(population: Population, found: Distribution, seconds: float) -> FloatArray:
-    """The largest error of the posterior mean of F, the shares of 90% bands and of intervals that cover, and seconds.
-
-    An array, (7,), whose type is no part of this module: what a script's own types hold cannot be kept.
-    """
+def _judged(population: Population, found: Distribution) -> list[float]:
+    """The largest error of the posterior mean of F, and the shares of 90% bands and of intervals that cover."""
     truth, at = population.cdf(population.points), population.quantile(_QUANTILES)
     below = population.cdf(np.nextafter(population.points, -np.inf))
     declared = np.isin(population.points, population.support.points)
     band = found.cdf(population.points)
     middle = (truth > 0.02) & (truth < 0.98)
-    return np.array(
-        [
-            np.abs(band.mean - truth).max(),
-            _covers(band, truth)[middle].mean(),
-            _covers(band, np.where(declared, truth, (below + truth) / 2))[middle].mean(),
-            _meets(band, np.where(declared, truth, below), truth)[middle].mean(),
-            _covers(found.quantile(_QUANTILES), at).mean(),
-            _covers(found.share_above(at), 1 - population.cdf(at)).mean(),
-            seconds,
-        ]
-    )
+    return [
+        np.abs(band.mean - truth).max(),
+        _covers(band, truth)[middle].mean(),
+        _covers(band, np.where(declared, truth, (below + truth) / 2))[middle].mean(),
+        _meets(band, np.where(declared, truth, below), truth)[middle].mean(),
+        _covers(found.quantile(_QUANTILES), at).mean(),
+        _covers(found.share_above(at), 1 - population.cdf(at)).mean(),
+    ]
+
+
+def _told(population: Population, learner: NonparametricLearner) -> float:
+    """The share of the points of the posterior's `distribution` where the band covers."""
+    posterior = learner.posterior()
+    told = posterior.described(posterior.reply()).distribution
+    assert told is not None
+    truth = population.cdf(np.array(told.x))
+    covered = (np.array(told.cdf.q05) <= truth + _ROUNDING) & (truth - _ROUNDING <= np.array(told.cdf.q95))
+    return float(covered[(truth > 0.02) & (truth < 0.98)].mean())
 
 
 def _covers(draws: Draws, truth: FloatArray) -> npt.NDArray[np.bool_]:

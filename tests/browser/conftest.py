@@ -9,7 +9,7 @@ from playwright.sync_api import Browser, Page, expect, sync_playwright
 from testing.browser.chromium import CHROMIUMS, TIMEOUT_MS, launch
 from testing.browser.console import ConsoleErrors
 from testing.browser.site import WebSite, open_web_site
-from testing.browser.survey import Survey, open_survey
+from testing.browser.survey import FIRST_LOOK, Survey, open_survey
 from testing.tools import find_tool
 
 OpenPage = Callable[..., Page]
@@ -76,6 +76,6 @@ def survey(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Survey]:
 @pytest.fixture(scope="module")
 def answered(survey: Survey) -> str:
     """A public collection with some answers."""
-    collection = survey.create(visibility="public", misfit_check=True, misfit_looks=[50])
+    collection = survey.create(visibility="public", misfit_check=True, misfit_looks=FIRST_LOOK)
     survey.arrive(collection, 400)
     return collection

@@ -1,6 +1,7 @@
 """The dashboard in a real browser, while a simulated population answers. Every wait is for something to be seen."""
 
 import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ from dither_client.posterior.digits import summary_numbers
 from dither_client.posterior.wire import ParameterSummary
 from testing.browser.axe import violations
 from testing.browser.dashboard import band, open_parameters, picture, sign_in, wait_learnt
-from testing.browser.survey import Survey
+from testing.browser.survey import FIRST_LOOK, Survey
 from tests.browser.conftest import OpenPage
 
 
@@ -122,7 +123,7 @@ def test_results_that_are_on_their_way_are_said_to_be(survey: Survey, answered: 
 
 def test_a_page_that_is_told_of_misfit_says_what_would_show(survey: Survey, open_page: OpenPage) -> None:
     """Not that the answers fit: which misfit would have been found."""
-    collection, page = survey.create(visibility="public", misfit_check=0.5, misfit_looks=[50, 100_000]), open_page()
+    collection, page = survey.create(visibility="public", misfit_check=0.5, misfit_looks=FIRST_LOOK), open_page()
     survey.arrive(collection, 400)
     page.goto(f"{survey.url}/collections/{collection}")
     trust = page.locator("#trust")
@@ -132,18 +133,41 @@ def test_a_page_that_is_told_of_misfit_says_what_would_show(survey: Survey, open
 
 
 @pytest.mark.console_errors("status of 404 .*/posterior/stream")
-def test_a_lost_connection_is_said_with_the_time_of_what_is_shown(
+def test_refused_updates_are_said_with_the_time_of_what_is_shown(
     survey: Survey, answered: str, open_page: OpenPage
 ) -> None:
+    """They come again by themselves half a minute after the server takes them again, and at once with the link."""
     page = open_page()
-    page.route("**/posterior/stream", lambda route: route.fulfill(status=404))
-    page.goto(f"{survey.url}/collections/{answered}")
-    expect(page.locator("#status")).to_have_attribute("data-state", "ended")
-    expect(page.locator("#shown")).to_contain_text("Live updates have ended.")
-    page.unroute("**/posterior/stream")
-    page.get_by_role("link", name="Reload the page").click()
-    expect(page.locator("#status")).to_have_attribute("data-state", "live")
-    expect(page.locator("#shown")).to_have_text(re.compile(r"^Live: [\d,]+ answers, \d{4}-\d\d-\d\d \d\d:\d\d UTC\.$"))
+    ways: list[Callable[[], None]] = [
+        lambda: page.clock.fast_forward(30_000),
+        page.get_by_role("link", name="Reload the page").click,
+    ]
+    for again in ways:
+        page.clock.install()
+        page.route("**/posterior/stream", lambda route: route.fulfill(status=404))
+        page.goto(f"{survey.url}/collections/{answered}")
+        expect(page.locator("#status")).to_have_attribute("data-state", "refused")
+        expect(page.locator("#shown")).to_contain_text(
+            "The server refuses live updates; trying again in half a minute."
+        )
+        page.unroute("**/posterior/stream")
+        again()
+        expect(page.locator("#status")).to_have_attribute("data-state", "live")
+    told = re.compile(r"^Live: [\d,]+ answers, \d{4}-\d\d-\d\d \d\d:\d\d UTC\.$")
+    expect(page.locator("#shown")).to_have_text(told)
+
+
+@pytest.mark.console_errors(r"net::ERR_FAILED .*/charts\.json")
+def test_final_results_that_do_not_come_are_looked_for_again(survey: Survey, open_page: OpenPage) -> None:
+    collection, page = survey.create(visibility="public"), open_page()
+    survey.arrive(collection, 100)
+    page.goto(f"{survey.url}/collections/{collection}")
+    wait_learnt(page, 100)
+    page.route("**/charts.json", lambda route: route.abort())
+    survey.call("PATCH", f"/collections/{collection}", json={"state": "closed"})
+    expect(page.locator("#status")).to_have_attribute("data-state", "stale")
+    page.unroute("**/charts.json")
+    expect(page.locator("#status")).to_have_attribute("data-state", "over")
 
 
 def test_quantiles_the_mean_and_atoms_are_shown(survey: Survey, open_page: OpenPage) -> None:

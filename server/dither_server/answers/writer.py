@@ -141,10 +141,11 @@ class Writer:
     def submit(self, job: Callable[[Connection], T]) -> "Future[T]":
         """Runs `job` in a transaction of its own; the future has its result once that is committed, or its error."""
         future: Future[T] = Future()
-        if self._stopping:
-            future.set_exception(Unavailable())
-        else:
-            self._queue.put(_Job(job, future))
+        with self._handing_in:
+            if self._stopping:
+                future.set_exception(Unavailable())
+            else:
+                self._queue.put(_Job(job, future))
         return future
 
     async def run(self, job: Callable[[Connection], T]) -> T:
@@ -156,7 +157,9 @@ class Writer:
             self._work()
         finally:
             # If the thread dies, nobody is to wait for it for ever: what waits, and what comes, is refused.
-            self._stopping = True
+            with self._handing_in:
+                self._stopping = True
+            self._hand_over()
             self._refuse_waiting()
 
     def _work(self) -> None:

@@ -269,7 +269,9 @@ class Learners:
             due |= dict.fromkeys(surplus - self._learners.keys() - self._uses.stored())
             rest = sum(self._attend(leases[number]) for number in due if number in leases)
             leaving = frozenset(leases) if stopping else surplus & leases.keys()
-            self._unhurried.store(self._learners, leaving, self._alone)
+            for number, error in self._unhurried.store(self._learners, leaving, self._alone).items():
+                self._begin_anew(number, error)
+                rest = _LONGEST_REST
             self._give_up(leaving)
             if stopping:
                 return
@@ -294,9 +296,7 @@ class Learners:
             self._drop(number)
             return 0.0
         except Exception as error:
-            # What was published stays; the learner is made anew from what is stored, in a while.
-            self._failures.note(number, error)
-            self._drop(number)
+            self._begin_anew(number, error)
             outcome = Unavailable("The collection's estimator is not available at present: try again later.")
         else:
             self._failures.over()
@@ -312,7 +312,6 @@ class Learners:
         if urgent:
             self._unhurried.note_urgent(time.monotonic())
         if not isinstance(outcome, Published):
-            self.notify([number])
             return _LONGEST_REST
         if (persisted := self._learners.get(number)) is not None and persisted.learner.owes_questions:
             self.notify([number])
@@ -354,6 +353,12 @@ class Learners:
     def _note(self, learner: CollectionLearner, began: tuple[int, float], published: Published) -> None:
         collection, ess = learner.collection, published.posterior.ess
         self._metrics.learnt(collection.id, collection.number, began, published.answers, ess, published.width)
+
+    def _begin_anew(self, number: int, error: Exception) -> None:
+        """After a failure: what was published stays; the learner is made anew from what is stored, in a while."""
+        self._failures.note(number, error)
+        self._drop(number)
+        self.notify([number])
 
     def _drop(self, number: int) -> None:
         self._learners.pop(number, None)

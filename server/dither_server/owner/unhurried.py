@@ -79,23 +79,35 @@ class Unhurried:
         next_look = now + _LOOK_SECONDS if self._computing else self._calm_from
         return max(0.0, min([now + 1.0, *dues, max(min(to_compute), next_look)]) - now)
 
-    def store(self, learners: Mapping[int, PersistedLearner], leaving: frozenset[int], alone: bool) -> None:
-        """Stores what is due, and everything of collections that are given up, which are `leaving`."""
+    def store(
+        self, learners: Mapping[int, PersistedLearner], leaving: frozenset[int], alone: bool
+    ) -> dict[int, Exception]:
+        """Stores what is due, and everything of collections that are given up, which are `leaving`.
+
+        Returns the errors of the collections of which nothing could be written down; it stores the others.
+        """
         if self._computing is not None and (leaving or self._computing.done()):
             wait([self._computing], _LAST_SECONDS)
             self._computing = None
-        at = milliseconds(self._clock())
+        failed: dict[int, Exception] = {}
         for number, persisted in learners.items():
-            job = persisted.job(alone, number in leaving, at)
-            if job is not None:
-                stored = self._writer.submit(held(persisted.lease, job))
-                stored.add_done_callback(persisted.note)
-                if not alone:
-                    stored.add_done_callback(lambda _: self._notifications.send())
-            if number in leaving:
-                self._store_row(persisted.lease, _next_row(persisted, calm=True))
+            try:
+                self._store_one(persisted, number in leaving, alone)
+            except Exception as error:
+                failed[number] = error
         if self._computing is None and self.calm and not leaving:
             self._compute_next(learners, alone)
+        return failed
+
+    def _store_one(self, persisted: PersistedLearner, last: bool, alone: bool) -> None:
+        job = persisted.job(alone, last, milliseconds(self._clock()))
+        if job is not None:
+            stored = self._writer.submit(held(persisted.lease, job))
+            stored.add_done_callback(persisted.note)
+            if not alone:
+                stored.add_done_callback(lambda _: self._notifications.send())
+        if last:
+            self._store_row(persisted.lease, _next_row(persisted, calm=True))
 
     def add_row(self, persisted: PersistedLearner) -> None:
         """Stores the next row of a collection's history, if there is one that takes no time to compute."""

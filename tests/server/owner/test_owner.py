@@ -80,6 +80,31 @@ def test_a_failure_to_learn_leaves_the_old_posterior_and_is_made_good(
     site.learnt(collection, 21)
 
 
+def test_a_collection_that_cannot_be_stored_holds_up_no_other(
+    site: Site, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """It is learnt and served all the same, and stored as soon as that is possible."""
+    broken, other = site.create(), site.create()
+    number, job = site.service.collections.get(broken).number, PersistedLearner.job
+
+    def failing(learner: PersistedLearner, alone: bool, last: bool, at: int) -> Any:
+        return 1 / 0 if learner.lease.collection == number else job(learner, alone, last, at)
+
+    def stored(collection: str) -> int:
+        found = read_editions(site.service._engine).get(site.service.collections.get(collection).number)
+        return 0 if found is None else found.answers
+
+    with monkeypatch.context() as patch:
+        patch.setattr(PersistedLearner, "job", failing)
+        for collection in (broken, other):
+            site.answer_in_turns(collection, 10)
+            site.learnt(collection, 10)
+        until(lambda: stored(other) == 10)
+        assert "ZeroDivisionError" in [getattr(record, "error", None) for record in caplog.records]
+        assert stored(broken) == 0
+    until(lambda: stored(broken) == 10)
+
+
 def test_a_lease_that_was_away_for_a_moment_leaves_nothing_unlearnt(
     site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -4,9 +4,11 @@
 /** @import { Distribution, Known, Level } from "./population.js" */
 
 import { Asking } from "./asking.js";
+import { Following, speak } from "./following.js";
 import { control, part } from "./page.js";
 import { ENORMOUS, TINY, draw, fit, isWide, picture, settled, short } from "./plots.js";
 import { LEVELS, written } from "./population.js";
+import { answersText, count, moment } from "./words.js";
 
 /**
  * @typedef {{ x: number[] } & Record<Level, number[]>} Population
@@ -35,9 +37,7 @@ import { LEVELS, written } from "./population.js";
  * @typedef {{ x: number[], low: number[], high: number[], said: string } & Record<Level, number[]>} Regression
  * @typedef {Record<string, { sd: number[], more: number[] }>} Plan how many more answers each precision takes
  */
-const UPDATE_INTERVAL = 1000; // the least number of milliseconds between two updates
-const HISTORY_DELAY = 5000; // milliseconds after the last news in which the server has stored what it told in between
-const SPEECH_INTERVAL = 20000; // the least number of milliseconds between two announcements to a screen reader
+const LONGEST_REPLY = 120000; // milliseconds after which a reply is not waited for any longer
 const NORMAL_90 = 1.645;
 const MOST_TOLD = 3; // of so many values that many people have exactly a chart says how many have them
 /** @type {Record<string, string>} the places of the findings whose names are those of something inside */
@@ -51,13 +51,7 @@ const several = document.getElementById("number") && control("number", HTMLSelec
 /** @type {() => DOMStringMap} how values of the number are written whose distribution is shown: the only one, or the chosen one */
 const shown = () => (several?.selectedOptions[0] ?? part("live")).dataset;
 /** @param {number} x */
-const count = (x) => Intl.NumberFormat("en").format(x);
-/** @type {(number: number) => string} */
-const answersText = (number) => `${count(number)} ${number === 1 ? "answer" : "answers"}`;
-/** @param {number} x */
 const percent = (x) => `${Math.round(100 * x)}%`;
-
-const status = part("status");
 
 /** @type {Charts | null} */
 let charts = null;
@@ -65,15 +59,9 @@ let charts = null;
 let plan = null;
 let planned = 0;
 
-/** @type {(time: Date, seconds?: boolean) => string} a time as all pages write it */
-const moment = (time, seconds = false) => {
-  const written = time.toISOString();
-  return `${written.slice(0, 10)} ${written.slice(11, seconds ? 19 : 16)} UTC`;
-};
-
 /** @param {string} path */
 async function get(path) {
-  const reply = await fetch(path, { cache: "no-store" });
+  const reply = await fetch(path, { cache: "no-store", signal: AbortSignal.timeout(LONGEST_REPLY) });
   if (!reply.ok) throw new Error(`${reply.status}`);
   return reply;
 }
@@ -439,98 +427,14 @@ async function look() {
   return newest;
 }
 
-/** @typedef {"loading" | "live" | "stale" | "lost" | "ended" | "over"} State how the page stands to the server */
-
-let spoken = 0;
-/** @param {string} text */
-function speak(text) {
-  spoken = Date.now();
-  part("spoken").textContent = text;
-}
-
-/** @type {(state: State, text: string) => void} */
-function say(state, text) {
-  const changed = status.dataset["state"] !== state;
-  status.dataset["state"] = state;
-  part("shown").textContent = text;
-  part("reload").hidden = state !== "ended";
-  if (changed || Date.now() - spoken >= SPEECH_INTERVAL) speak(text);
-}
-
-/** @type {() => string} what the page shows while nothing newer comes */
-const earlier = () =>
-  charts ? `These results are from ${answersText(charts.answers)}, ${moment(new Date(charts.updated_at))}.` : "";
-
-let over = false;
-let looking = false;
-let again = false;
-let connected = false;
-/** @type {ReturnType<typeof setTimeout> | undefined} */
-let later;
-async function lookSoon() {
-  again = true;
-  clearTimeout(later);
-  if (looking) return;
-  looking = true;
-  while (again) {
-    again = false;
-    try {
-      const { answers, updated_at: updated } = await look();
-      const known = answersText(answers);
-      if (over) say("over", `The collection is closed: these are its final results, from ${known}.`);
-      else if (connected) say("live", `Live: ${known}, ${moment(new Date(updated))}.`);
-      else say("stale", `The connection is lost; trying again. ${earlier()}`);
-    } catch {
-      say("stale", `The server did not respond; trying again. ${earlier()}`);
-      again = !over;
-    }
-    await new Promise((done) => setTimeout(done, UPDATE_INTERVAL));
-    if (document.hidden) await new Promise((done) => addEventListener("visibilitychange", done, { once: true }));
-  }
-  looking = false;
-  later = setTimeout(lookOnceMore, HISTORY_DELAY);
-}
-
-// The history of a burst of answers is stored after the last of them was told.
-async function lookOnceMore() {
-  if (looking) return;
-  try {
-    await look();
-  } catch {
-    // The stream says what is wrong.
-  }
-}
-
-say("loading", "Loading the newest results.");
-const stream = new EventSource(`/v1/collections/${id}/posterior/stream`);
-stream.addEventListener("open", () => {
-  connected = true;
-  if (status.dataset["state"] !== "loading") lookSoon();
-});
-stream.addEventListener("posterior", lookSoon);
-stream.addEventListener("state", (event) => {
-  /** @type {{ state: string }} */
-  const { state } = JSON.parse(event.data);
-  over = state === "closed"; // the last event, sent once every answer is learnt
-  if (over) stream.close();
-  const changed = part("state").textContent !== state;
-  part("state").textContent = state;
-  if (charts) part(charts.answers ? "respond" : "share").hidden = state !== "open";
-  if (over || changed) lookSoon();
-});
-stream.addEventListener("error", () => {
-  if (over) return;
-  connected = false;
-  if (stream.readyState === EventSource.CLOSED) say("ended", `Live updates have ended. ${earlier()}`);
-  else say("lost", `The connection is lost; reconnecting. ${earlier()}`);
-});
+const following = new Following(`/v1/collections/${id}/posterior/stream`, look);
 
 if (parametric) {
   for (const name of ["target", "target-parameter"]) part(name).addEventListener("input", sayNeeded);
   part("parameters-more").addEventListener("toggle", fit);
 }
 
-several?.addEventListener("input", lookSoon);
+several?.addEventListener("input", () => following.lookSoon());
 
 document.getElementById("pair")?.addEventListener("input", () => {
   if (charts?.regressions) drawRegression(charts.regressions);
