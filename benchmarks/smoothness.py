@@ -75,6 +75,14 @@ def _whole(x: FloatArray) -> FloatArray:
     return np.asarray(stats.norm.cdf(np.floor(x) + 0.5, 50, 10))
 
 
+def _half_at_40(x: FloatArray) -> FloatArray:
+    return np.asarray((np.asarray(x) >= 40) / 2 + stats.norm.cdf(x, 38, 10) / 2)
+
+
+def _most_at_40(x: FloatArray) -> FloatArray:
+    return np.asarray(0.8 * (np.asarray(x) >= 40) + 0.2 * stats.norm.cdf(x, 38, 10))
+
+
 def _groups(x: FloatArray) -> FloatArray:
     return np.asarray((stats.norm.cdf(x, 35, 5) + stats.norm.cdf(x, 65, 5)) / 2)
 
@@ -91,6 +99,7 @@ def _cases() -> dict[str, _Case]:
     normal, flat, heavy = stats.norm(50, 10), stats.uniform(20, 60), stats.t(2, 50, 8)
     few, many = (100, 300, 1_000, 3_000), (20_000,)
     heaps = {"at the tens": _TENS[:-1], "half-way between them": _TENS[:-1] + 5}
+    beside = {"25 to 39 and 41 to 55": np.concatenate([np.arange(25.0, 40.0), np.arange(41.0, 56.0)])}
     whole = {"at whole numbers": _WHOLE, "half-way between them": _WHOLE + 0.5}
     edges = {"1 inside the edges": np.array([21.0, 79.0]), "at 30, …, 70": _TENS[2:7]}
     tails = {f"{share:.1%} of each tail": heavy.ppf([share, 1 - share]) for share in (0.001, 0.005, 0.02, 0.1)}
@@ -103,6 +112,8 @@ def _cases() -> dict[str, _Case]:
         "two groups": _Case(known(_groups), few, {"2% to 98%": _middle(_groups)}),
         "tens": _Case(known(_tens), many, heaps),
         "tens, declared as atoms": _Case(known(_tens, Support(atoms=tuple(_TENS))), many, heaps),
+        "half at 40, else N(38, 10²)": _Case(known(_half_at_40), many, beside),
+        "80% at 40, else N(38, 10²)": _Case(known(_most_at_40), many, beside),
         "N(50, 10²) in whole numbers": _Case(known(_whole), many, whole),
         "uniform on 20 to 80": _Case(known(flat.cdf), many, edges),
         "uniform, with its bounds": _Case(known(flat.cdf, Support(20.0, 80.0)), many, edges),

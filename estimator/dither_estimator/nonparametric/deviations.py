@@ -60,6 +60,10 @@ SCALES = _scales()
 _COSINES = np.sqrt(2) * np.cos(np.pi * np.outer((np.arange(BINS) + 0.5) / BINS, np.arange(1, COSINES + 1)))
 
 _LEAST_MASS = 1e-12
+_STEEPEST = 100.0
+"""A coefficient of the base that moves a log mass by more in one sd, which is ten at most in a bell, has a prior around
+the fit that moves it so far. Where many people have nearly the same number, the base's density has a peak, of which
+answers tell far more than its prior."""
 
 
 class Deviations:
@@ -74,18 +78,21 @@ class Deviations:
         self._pairs = np.triu_indices(self._of_base)
         self._times = np.where(self._pairs[0] == self._pairs[1], 0.5, 1.0)
         """A product of two coefficients counts twice in a second-order expansion, with half its second derivative."""
-        self._linear = np.concatenate([_scores(base), _COSINES], axis=1)
-        self._bends = _bends(base) if order == 2 else None
+        scores = _scores(base)
+        reach = _STEEPEST / np.abs(scores).max(axis=0).clip(_STEEPEST)
+        self._linear = np.concatenate([scores, _COSINES], axis=1)
+        self._bends = _bends(base, reach) if order == 2 else None
         products = np.empty((BINS, 0)) if self._bends is None else self._bends[:, *self._pairs]
         self._design = np.concatenate([self._linear, products], axis=1)
         """The effect of the bins' coefficients, and of products of those of the base, on the bins' log masses."""
         self.atoms = atoms = len(support.points)
         self._log_odds, self._root = support.log_odds, support.log_odds_root
-        self.scales = np.concatenate([np.ones((len(SCALES), atoms + self._of_base)), SCALES], axis=1)
+        of_base = np.tile(np.append(np.ones(atoms), reach), (len(SCALES), 1))
+        self.scales = np.concatenate([of_base, SCALES], axis=1)
         """Shape (nodes, `size`)."""
         self.fitted = np.zeros(self.size)
         """The coefficients with which bins are equally likely: those of the base; shape (`size`,)."""
-        self.fitted[atoms : atoms + self._of_base] = base.whitened
+        self.fitted[atoms : atoms + self._of_base] = np.where(reach < 1.0, 0.0, base.whitened)
 
     @property
     def size(self) -> int:
@@ -147,15 +154,18 @@ def _scores(base: FittedBase) -> FloatArray:
     return base.sds * BINS * np.diff(slopes, prepend=0.0, append=0.0).T
 
 
-def _bends(base: FittedBase) -> FloatArray:
-    """The second derivatives of masses, shape (`BINS`, p, p): differences over steps as wide as a posterior is."""
+def _bends(base: FittedBase, reach: FloatArray) -> FloatArray:
+    """The second derivatives of masses, shape (`BINS`, p, p): differences over steps as wide as a posterior is.
+
+    `reach` (p,) are the prior sds of the coefficients.
+    """
     edges = base.quantile(np.arange(1, BINS) / BINS)
 
     def log_masses(steps: FloatArray) -> FloatArray:
         below = base.moved(steps).cdf(edges)
         return np.log(np.maximum(np.diff(below, prepend=0.0, append=1.0), _LEAST_MASS))
 
-    size, widths = len(base.steps), base.steps
+    size, widths = len(base.steps), base.steps * reach
     steps, found = np.diag(widths), np.empty((BINS, size, size))
     for i, j in zip(*np.triu_indices(size), strict=True):
         both = log_masses(steps[i] + steps[j]) + log_masses(-steps[i] - steps[j])

@@ -51,7 +51,7 @@ def _modes(likelihood: MassLikelihood, deviations: Deviations) -> tuple[FloatArr
 
 
 def _known(likelihood: MassLikelihood, deviations: Deviations, place: slice) -> FloatArray:
-    """What one answer says about location and scale, on average, shape (2, 2)."""
+    """What one answer says about the whitened coefficients of location and scale, on average, shape (2, 2)."""
     at_base = deviations.masses(deviations.fitted)
-    jacobian = deviations.jacobian(deviations.fitted)[:, place]
+    jacobian = deviations.jacobian(deviations.fitted)[:, place] * deviations.scales[0, place]
     return np.asarray(jacobian.T @ likelihood.expand(at_base).curvature @ jacobian / likelihood.counts.sum())

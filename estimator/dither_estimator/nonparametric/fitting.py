@@ -15,7 +15,6 @@ from dither_estimator.nonparametric.support import Support
 
 __all__ = ["fit_base"]
 
-_MIDDLE = ndtr(np.array([-1.0, 0.0, 1.0]))
 _INITIAL_SHAPE, _HEAVY = np.array([0.0, 0.0, -0.5]), 1.0
 """Nearly that of a normal distribution; and heavy tails: where some people are far from most, there are two modes."""
 _BETTER = 0.1
@@ -133,10 +132,9 @@ def _with_others(posterior: BasePosterior, point: FloatArray) -> list[FloatArray
     if gains.max() < _PROMISING:
         return []
     best = gains.reshape(len(_OTHERS_RATIOS), -1).argmax(axis=1) + len(places) * np.arange(len(_OTHERS_RATIOS))
-    low, middle, high = base.quantile(_MIDDLE)
-    bell = np.concatenate([[middle, math.log((high - low) / 2)], _INITIAL_SHAPE, point[BASE_PARAMETERS:]])
+    bell = np.concatenate([point[:2], _INITIAL_SHAPE, point[BASE_PARAMETERS:]])
     return [
-        np.insert(bell, BASE_PARAMETERS, [0.0, middle, bell[1] + math.log(_ALIKE)]),
+        np.insert(bell, BASE_PARAMETERS, [0.0, point[0], point[1] + math.log(_ALIKE)]),
         *(
             np.insert(point, BASE_PARAMETERS, [logit(shares[i]), locations[i], math.log(ratios[i] * base.scale)])
             for i in best[np.argsort(-gains[best])][:_TRIED]

@@ -19,14 +19,14 @@ from dither_estimator.nonparametric.base import Base, Z
 from dither_estimator.nonparametric.chains import evolved
 from dither_estimator.nonparametric.observations import Observations
 from dither_estimator.nonparametric.place_prior import PlacePrior
-from dither_estimator.nonparametric.point_answers import PointAnswers, by_log_ratio, with_logits
+from dither_estimator.nonparametric.point_answers import PointAnswers, with_logits
 from dither_estimator.nonparametric.sampler import resampled
 from dither_estimator.nonparametric.support import LARGEST, Support
 from dither_estimator.nonparametric.tiles import first_tiles, log_areas, refined
 
 __all__ = ["Place", "find_place", "known_by"]
 
-_MAX_ROUNDS = 10
+_MAX_ROUNDS = 30
 _ROUGH_ROUNDS = 1
 """How many rounds of halving are enough to see the atoms' shares."""
 _BLOCK, _FEWEST = 1 << 17, 16
@@ -136,7 +136,7 @@ def find_place(counts: Counts, support: Support, around: tuple[float, float] | N
     search = _Search.of(Observations.of(counts, support), support, around)
     expected = with_logits(support.log_odds)
     known = sum(known_by(counts).values())
-    shares, precision = expected, known * by_log_ratio(expected)[:-1]
+    shares, precision = expected, np.zeros((len(expected) - 1, len(expected) - 1))
     if known > 0 and len(expected) > 1 and (support.atoms or known >= _TELL_OF_BOUNDS):
         starts = [expected]
         if len(support.points) > len(support.atoms):  # hardly anybody is expected at a bound, and many may be

@@ -42,6 +42,11 @@ class Unknowns:
         components = weighted @ (directions[:, used] / np.sqrt(variances[used]))
         return cls(mean, apart.T @ components)
 
+    @property
+    def none(self) -> bool:
+        """Whether all draws are the same."""
+        return self.effects.shape[1] == 0
+
     def cells(self, edges: FloatArray) -> FloatArray:
         """The part of each mass in the cells between increasing edges (k,), shape (k + 1, masses)."""
         below = self.mean.parts_below(edges)

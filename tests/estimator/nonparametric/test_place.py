@@ -8,12 +8,14 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from benchmarks.any_distribution import answers, learner_on
 from dither_client import RandomizedResponse
 from dither_estimator.families import FloatArray
 from dither_estimator.likelihood.counts import Counts
-from dither_estimator.nonparametric import tiles
+from dither_estimator.nonparametric import place, tiles
 from dither_estimator.nonparametric.deviations import BINS
 from dither_estimator.nonparametric.place import find_place
+from dither_estimator.nonparametric.posterior import estimate_distribution
 from dither_estimator.nonparametric.support import ANYWHERE, Support
 
 AT_ZERO = Support(atoms=(0.0,))
@@ -102,3 +104,31 @@ def test_a_population_of_huge_numbers_is_found(unit: float, monkeypatch: pytest.
     assert math.exp(log_scale) / unit == pytest.approx(0.2, rel=0.5)
     monkeypatch.setattr(tiles, "_huge_scales", lambda prior, asked: np.empty(0))
     assert not 0.1 < math.exp(find_place(counts, ANYWHERE).middle[1]) / unit < 0.3
+
+
+def first_answers(rng: np.random.Generator, people: FloatArray, support: Support) -> Counts:
+    """Answers at ε = 1 of people who are asked as a collection asks."""
+    learner = learner_on(support, "1", 1)
+    while learner.answers < len(people):
+        queries = learner.pool()
+        learner.learn_counts(answers(rng, queries, people[learner.answers : int(learner.renew_at)]))
+    return learner.counts
+
+
+@pytest.mark.parametrize("broken", [False, True])
+def test_a_place_far_from_a_bound_is_looked_at_closely(broken: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A minimum of -10,000 beside N(5, 2²): after ten rounds of halving tiles may still be too wide."""
+    if broken:
+        monkeypatch.setattr(place, "_MAX_ROUNDS", 10)
+    rng, support, x = np.random.default_rng(13), Support(minimum=-1e4), np.linspace(2, 8, 13)
+    found = estimate_distribution(rng, first_answers(rng, rng.normal(5, 2, 1_500), support), support)
+    assert (np.abs(found.cdf(x).mean - stats.norm(5, 2).cdf(x)).max() > 0.1) == broken
+
+
+def test_what_answers_do_not_tell_of_a_bound_is_as_unknown_as_before() -> None:
+    """As long as they tell next to nothing, the share of the people at it has its prior, however many there are."""
+    support, rng = Support(minimum=0.0), np.random.default_rng(1)
+    inverse = np.linalg.inv(support.log_odds_root)
+    for people in (0, 100, 270):
+        values = np.where(rng.random(people) < 0.3, 0.0, rng.lognormal(4, 1, people))
+        assert find_place(first_answers(rng, values, support), support).precision == pytest.approx(inverse.T @ inverse)
