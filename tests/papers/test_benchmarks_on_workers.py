@@ -9,7 +9,7 @@ import benchmarks.accuracy
 import benchmarks.on_dask
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_workers_of_a_scheduler_find_the_same(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

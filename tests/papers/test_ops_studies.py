@@ -33,7 +33,7 @@ def test_posteriors_of_twenty_trials() -> None:
     assert exact["worst"] < plain["worst"]
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_errors_as_the_data_grow() -> None:
     """200 repeats: OPS ahead of noisy statistics on a few observations alone, five times behind the true posterior on
     many; exact posteriors cover as they say, plain ones do not."""

@@ -55,6 +55,7 @@ def test_a_noisy_average_tells_more_than_noisy_values() -> None:
     assert (first > second).all()
 
 
+@pytest.mark.long
 def test_absolute_values_are_ahead_unless_there_is_hardly_any_noise() -> None:
     """Twenty observations with Gaussian noise; with Laplace noise twenty at ε = 1. Chains agree with quadrature."""
     first, second = (column("selection-figure-6", f"exact MSE, {name}") for name in ("a = 1", "a = 2"))
@@ -74,6 +75,7 @@ def test_averaged_ratios_mix_better_than_pseudo_marginals() -> None:
     assert times["MHAAR"] < 0.75 * times["PMMH"]
 
 
+@pytest.mark.long
 def test_times_fall_with_the_draws_of_pseudo_marginals_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     """Two observations, chains half as long, N = 2 and 50: PMMH's times fall to a third, MHAAR's stay, and they meet.
 

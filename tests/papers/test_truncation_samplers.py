@@ -155,6 +155,7 @@ def test_particles_that_cannot_explain_an_answer_say_so() -> None:
         latent_smc.step(rng, PRIOR, state, float("nan"), (0.0, 1.0), Rejuvenation())
 
 
+@pytest.mark.long
 def test_adaptive_questions_beat_constant_ones() -> None:
     """ε = 5, 300 respondents, three seeds: both samplers find μ by the same rule; μ ± 10σ leaves half as much error
     again and more. The paper's prior."""

@@ -97,7 +97,7 @@ def test_randomized_response_tells_the_spread_better(epsilon: float) -> None:
     assert ours < adaptive
 
 
-@pytest.mark.parametrize("epsilon", [2.0, 5.0, 10.0])
+@pytest.mark.parametrize("epsilon", [5.0, *(pytest.param(other, marks=pytest.mark.long) for other in (2.0, 10.0))])
 def test_adaptive_questions_beat_constant_ones(epsilon: float) -> None:
     """200 respondents, one likelihood: μ is nearer than with `μ ± 10σ`, and so is σ, which few runs tell from ε = 5 on.
 
@@ -190,6 +190,7 @@ def exactly(rng: np.random.Generator, interval: Interval, epsilon: float, noise_
     return exact_information(interval, epsilon, noise_epsilon)
 
 
+@pytest.mark.long
 def test_the_papers_intervals_come_from_its_programs_noise(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without Monte Carlo error the grid's best with the published noise are the paper's, but for a step at ε = 2."""
     monkeypatch.setattr(truncation_intervals, "monte_carlo_information", exactly)
@@ -245,6 +246,7 @@ def test_the_mixture_leaves_smaller_errors() -> None:
     assert np.hypot(*mixture) < np.hypot(*harmonic)
 
 
+@pytest.mark.long
 def test_particles_close_in_faster_with_adaptive_intervals(monkeypatch: pytest.MonkeyPatch) -> None:
     """120 respondents: at every ε the spread of μ is smaller than with constant intervals, at ε ≥ 2 by half."""
     monkeypatch.setattr(truncation_trajectories, "PEOPLE", 120)
@@ -270,6 +272,7 @@ def incomes_found(study: Study, method: str, runs: int) -> tuple[FloatArray, Flo
     return np.array([run["estimate"] for run in found]), np.array(found[0]["quartiles"])
 
 
+@pytest.mark.long
 def test_dithers_questions_find_the_middle_of_the_incomes() -> None:
     """1,000 incomes, seven runs: Dither's own questions end nearer to what the quartiles say than the harmonic score's.
 
@@ -284,6 +287,7 @@ def test_dithers_questions_find_the_middle_of_the_incomes() -> None:
     assert max(errors["laplace"], errors["randomized_response"]) < errors[ADAPTIVE]
 
 
+@pytest.mark.long
 def test_the_papers_method_finds_too_small_a_spread_of_few_incomes() -> None:
     """150 incomes, five runs of Algorithm 2: σ is about a quarter of what the quartiles say, and less than by Dither's
     questions, which have two thirds.

@@ -67,7 +67,7 @@ def errors(found: GroupShares, exact: FloatArray) -> FloatArray:
     return np.asarray(np.abs(got - exact) / standard / MEMORY)
 
 
-@pytest.mark.parametrize("z", [None, np.array([2.0, 0.5, -2.5])])
+@pytest.mark.parametrize("z", [np.array([2.0, 0.5, -2.5]), pytest.param(None, marks=pytest.mark.long)])
 def test_brute_force(z: FloatArray | None) -> None:
     """Three groups, one of them without answers; the broken variant learns one answer of each kind twice."""
     exact = by_quadrature(GROUPS, 3, z)

@@ -199,7 +199,7 @@ def p_value(found: FloatArray) -> float:
     return float(chi2.sf(((observed - expected) ** 2 / expected).sum(), bins - 1))
 
 
-@pytest.mark.parametrize(("components", "replicates"), [(2, 100), (3, 40)])
+@pytest.mark.parametrize(("components", "replicates"), [(2, 100), pytest.param(3, 40, marks=pytest.mark.long)])
 def test_simulation_based_calibration(components: int, replicates: int) -> None:
     """Ranks of the truth are uniform; the chi-squared test has one false alarm in 10,000 seeds."""
     assert p_value(ranks(estimate_dependence, components, replicates)) > FALSE_ALARMS

@@ -239,7 +239,9 @@ def test_more_cuts_than_values() -> None:
 
 @pytest.mark.parametrize("mechanism", ["laplace", "randomized_response", "gaussian"])
 @pytest.mark.parametrize("size", [1e-3, 0.1, 2.0, 1e3])
-@pytest.mark.parametrize("epsilon", [Fraction(1, 100), Fraction(1), Fraction(3), Fraction(5), Fraction(20)])
+@pytest.mark.parametrize(
+    "epsilon", [Fraction(1, 100), *(pytest.param(Fraction(each), marks=pytest.mark.long) for each in (1, 3, 5, 20))]
+)
 def test_counts_that_are_hardly_ever_above_zero(mechanism: Mechanism, size: float, epsilon: Fraction) -> None:
     """Where floating point cannot tell designs apart there is none, rather than one whose gap says nothing."""
     family = find_family("negative_binomial")

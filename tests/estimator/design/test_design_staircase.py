@@ -82,7 +82,7 @@ def test_other_families_reach_it(family: str, goal: str, epsilon: str) -> None:
     check_at_the_limit(design(family, goal, epsilon))
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize(("family", "goal", "epsilon"), MORE)
 def test_other_families_reach_it_at_more_epsilons(family: str, goal: str, epsilon: str) -> None:
     check_at_the_limit(design(family, goal, epsilon))

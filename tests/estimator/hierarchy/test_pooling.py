@@ -184,7 +184,7 @@ def _many_groups_of_few_people() -> list[Counts]:
     return tables
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_many_groups_of_few_people_need_chains_that_start_where_t_is(monkeypatch: pytest.MonkeyPatch) -> None:
     """With many groups a sweep moves T little, so that chains which start with T too narrow keep it so.
 

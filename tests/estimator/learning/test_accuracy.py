@@ -42,7 +42,7 @@ def test_root_mean_squared_error(mechanism: str, epsilon: int, runs: int, mu_lim
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("mechanism", ["laplace", "randomized_response"])
+@pytest.mark.parametrize("mechanism", ["laplace", pytest.param("randomized_response", marks=pytest.mark.long)])
 def test_default_prior_finds_any_population(mechanism: str) -> None:
     """`|mu| ≤ 1e5`, `0.1 ≤ sigma ≤ 1e5`, ε = 1: in 90% of runs sd of mu below sigma / 3 and the truth within 4 sd."""
     spec = Specification.from_json({"family": "normal", "epsilon": 1, "mechanism": mechanism})
@@ -90,6 +90,7 @@ def test_values_in_a_small_unit_are_found() -> None:
             assert (abs(summary.mean - truth) < 6 * summary.sd < sigma) == found
 
 
+@pytest.mark.long
 def test_adaptive_questions_beat_the_fixed_interval_of_the_papers() -> None:
     """Ten seeds, ε = 1: the fixed interval μ ± 10σ leaves many times the error."""
     errors: dict[str, list[float]] = {"adaptive": [], f"fixed:{50 - 10 * SIGMA}:{50 + 10 * SIGMA}": []}

@@ -306,7 +306,7 @@ def test_of_very_many_groups_few_have_a_distribution_and_all_have_quantiles() ->
         assert parsed.group(labels[-1]).cdf(50).mean > 0
 
 
-@pytest.mark.parametrize(("goal", "seed"), [("mu", 1), ("all", 2)])
+@pytest.mark.parametrize(("goal", "seed"), [("mu", 1), pytest.param("all", 2, marks=pytest.mark.long)])
 def test_a_group_far_from_all_others_is_found(goal: str, seed: int) -> None:
     """Nine groups alike, and one twelve of their standard deviations away, 500 people each, asked 32 at a time.
 

@@ -79,7 +79,7 @@ def test_finer_cells_bring_the_limit_down_to_that_of_the_finest() -> None:
     assert found.enough < found.efficiency * 20_000  # the prior's share of what is known is the same in both
 
 
-@pytest.mark.parametrize(("cells", "epsilon"), [(2, "0.3"), (3, "2"), (9, "2")])
+@pytest.mark.parametrize(("cells", "epsilon"), [(2, "0.3"), (3, "2"), pytest.param(9, "2", marks=pytest.mark.long)])
 def test_no_number_of_cells_beats_the_limit(cells: int, epsilon: str) -> None:
     """The queries' own columns are in the list, so that it never depends on the fineness of the cells."""
     templates = Templates.of(RandomizedResponse((0.0,), Fraction(epsilon)))

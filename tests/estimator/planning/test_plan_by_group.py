@@ -62,7 +62,7 @@ def test_what_is_foreseen_comes(monkeypatch: pytest.MonkeyPatch) -> None:
     assert alone["mu"] > 1.5 * comes[0]
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_as_many_as_are_needed_reach_the_target(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every group's sd is at the target or below, as an interpolation between looks has it; a wide one takes fewer."""
     spec, theta = specification(epsilon=5), people(np.array([50.0, 10.0]))

@@ -50,6 +50,7 @@ def test_what_is_foreseen_comes(goal: str) -> None:
         assert foreseen[name] == pytest.approx(median(each[name] for each in found), rel=0.33)
 
 
+@pytest.mark.long
 def test_as_many_as_are_needed_reach_the_target() -> None:
     spec = specification(goal="quantiles=0.5")
     plan = foresee(spec, NORMAL, {"quantile_0.5": 0.5})
