@@ -7,7 +7,7 @@ import numpy as np
 
 from dither_estimator.families import FloatArray
 from dither_estimator.nonparametric.base import FittedBase
-from dither_estimator.nonparametric.deviations import softmax
+from dither_estimator.nonparametric.deviations import with_logits
 from dither_estimator.nonparametric.observations import Observations
 from dither_estimator.nonparametric.support import Support
 from dither_estimator.nonparametric.two_part_base import base_of
@@ -38,7 +38,7 @@ class BasePosterior:
 
     def shares(self, point: FloatArray) -> FloatArray:
         """The shares of the atoms and of all else, shape (atoms + 1,)."""
-        return softmax(np.append(self._log_odds + self._root @ point[len(point) - self._atoms :], 0.0))
+        return with_logits(self._log_odds + self._root @ point[len(point) - self._atoms :])
 
     def height(self, point: FloatArray) -> float:
         """The negative log posterior density, up to a constant."""

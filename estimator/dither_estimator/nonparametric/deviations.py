@@ -1,8 +1,8 @@
 """The prior of how a population deviates from its base: a logistic Gaussian process (Lenk 1988) in the base's scale.
 
 The mass of 96 bins that are equally likely under the base is `softmax(Ψ β + Φ c)`. Ψ has the base's scores, so that β
-moves the base's own parameters; Φ has cosines. The base was fitted to answers, but its shape has the prior that it had
-before: what the answers say of it is not said twice.
+moves the base's own parameters, if need be with products of β for the second order; Φ has cosines. The base was fitted
+to answers, but its shape has the prior that it had before: what the answers say of it is not said twice.
 
 The sd of the coefficient of cosine j is `σ r_j` with `r_j² ∝ (1 + (j / j₀)²)^-2.5` and `Σ r_j² = 1`: σ says how much
 the population deviates, j₀ how smoothly. Both are unknown and have log-normal priors, here on a grid of nodes.
@@ -26,6 +26,7 @@ __all__ = [
     "Nodes",
     "neighbours",
     "softmax",
+    "with_logits",
 ]
 
 Nodes = npt.NDArray[np.int64]
@@ -109,7 +110,7 @@ class Deviations:
         if not self.atoms:
             return bins
         logits = self._log_odds + coefficients[..., : self.atoms] @ self._root.T
-        shares = softmax(np.concatenate([logits, np.zeros((*logits.shape[:-1], 1))], axis=-1))
+        shares = with_logits(logits)
         return np.concatenate([bins * shares[..., -1:], shares[..., :-1]], axis=-1)
 
     def gradient(self, coefficients: FloatArray, masses: FloatArray, by_mass: FloatArray) -> FloatArray:
@@ -186,3 +187,8 @@ def softmax(logits: FloatArray) -> FloatArray:
     """Shares with these logarithms, up to a constant, along the last axis."""
     raised = np.exp(logits - logits.max(axis=-1, keepdims=True))
     return raised / raised.sum(axis=-1, keepdims=True)
+
+
+def with_logits(logits: FloatArray) -> FloatArray:
+    """The shares whose logarithms relative to the last are these, along the last axis."""
+    return softmax(np.concatenate([logits, np.zeros((*logits.shape[:-1], 1))], axis=-1))

@@ -17,9 +17,10 @@ from dither_estimator.likelihood.counts import Counts
 from dither_estimator.nonparametric.answer_kinds import AnswerKinds
 from dither_estimator.nonparametric.base import Base, Z
 from dither_estimator.nonparametric.chains import evolved
+from dither_estimator.nonparametric.deviations import with_logits
 from dither_estimator.nonparametric.observations import Observations
 from dither_estimator.nonparametric.place_prior import PlacePrior
-from dither_estimator.nonparametric.point_answers import PointAnswers, with_logits
+from dither_estimator.nonparametric.point_answers import PointAnswers
 from dither_estimator.nonparametric.sampler import resampled
 from dither_estimator.nonparametric.support import LARGEST, Support
 from dither_estimator.nonparametric.tiles import first_tiles, log_areas, refined

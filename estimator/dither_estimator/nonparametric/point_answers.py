@@ -6,9 +6,8 @@ import numpy as np
 
 from dither_estimator.families import FloatArray
 from dither_estimator.nonparametric.answer_kinds import AnswerKinds
-from dither_estimator.nonparametric.deviations import softmax
 
-__all__ = ["PointAnswers", "by_log_ratio", "with_logits"]
+__all__ = ["PointAnswers"]
 
 _EXPECTATION_STEPS = 400
 """With answers at a small ε each step of expectation maximisation goes a short part of the way."""
@@ -33,10 +32,10 @@ class PointAnswers:
         return cls(chances.clip(_LEAST), kinds.counts)
 
     def shares(self, first: FloatArray, expected: FloatArray) -> FloatArray:
-        """The shares that fit best, from `first` on (expectation maximisation), if there was one person more.
+        """The shares that fit best, from `first` on (expectation maximisation), if there were some people more.
 
-        That person was at each point, or elsewhere, as is `expected` (points + 1,). Without it, points of which the
-        answers tell little, or all else, would have nobody, and what is known of them lies around that.
+        So many of them as `expected` (points + 1,) says were at each point, or elsewhere. Without them, points of which
+        the answers tell little, or all else, would have nobody, and what is known of them lies around that.
         """
         shares = first
         for _ in range(_EXPECTATION_STEPS):
@@ -48,15 +47,10 @@ class PointAnswers:
 
     def information(self, shares: FloatArray) -> FloatArray:
         """The information about the logarithms of the points' shares relative to all else, shape (points, points)."""
-        moved = self.chances @ by_log_ratio(shares) / (self.chances @ shares)[:, np.newaxis]
+        moved = self.chances @ _by_log_ratio(shares) / (self.chances @ shares)[:, np.newaxis]
         return np.asarray((moved.T * self.counts) @ moved)
 
 
-def with_logits(logits: FloatArray) -> FloatArray:
-    """The shares whose logarithms relative to the last are these, along the last axis."""
-    return softmax(np.concatenate([logits, np.zeros((*logits.shape[:-1], 1))], axis=-1))
-
-
-def by_log_ratio(shares: FloatArray) -> FloatArray:
+def _by_log_ratio(shares: FloatArray) -> FloatArray:
     """The derivatives of shares by the logarithms of the points' shares relative to the last one."""
     return np.asarray(np.diag(shares) - np.outer(shares, shares))[:, :-1]
