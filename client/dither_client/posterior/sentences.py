@@ -3,7 +3,6 @@
 import math
 from collections.abc import Collection, Mapping, Sequence, Set
 from fractions import Fraction
-from itertools import pairwise
 from statistics import NormalDist
 from typing import TYPE_CHECKING
 
@@ -68,8 +67,6 @@ _CHECK_SHARES = tuple(NormalDist().cdf(z) for z in (-1.5, -0.3, 0.3, 1.5))
 """The shares of the people below the cuts of check questions."""
 _NEARLY_ALL = {0.05, 0.95}
 """The levels between whose quantiles nine in ten people lie."""
-_ALIKE = 1e-6
-"""Numbers that differ by less, relatively, are taken to be one that many people have."""
 _MOST_CATEGORIES = 3
 """The most categories that are told in a sentence."""
 _APART = (
@@ -278,26 +275,7 @@ def population_lines(
     if lines and mean_value is not None:
         average, between = median_and_band(mean_value, most, set(), largest_number((quantiles or {}).values()))
         lines.append(f"The average is {average}{of} ({between}).")
-    return [*lines, *people, *shares, *_heap_lines(quantiles, distribution, of)]
-
-
-def _heap_lines(
-    quantiles: Mapping[str, ParameterSummary] | Mapping[float, ParameterSummary] | None,
-    distribution: DistributionSummary | None,
-    of: str,
-) -> list[str]:
-    """That so many have nearly the same number that others may not show, unless it is a declared number or a bound."""
-    by_level = {float(level): summary.q50 for level, summary in (quantiles or {}).items()}
-    if distribution is None or whole_numbers(distribution) or not {0.25, 0.5, 0.75} <= by_level.keys():
-        return []
-    low, middle, high = (by_level[level] for level in (0.25, 0.5, 0.75))
-    steps = {x for before, x in pairwise(distribution.x) if math.nextafter(x, -math.inf) == before}
-    if high - low > _ALIKE * abs(middle) or any(low <= step <= high for step in steps):
-        return []
-    return [
-        f"At least half of the people seem to have {rounded(middle, 6)}{of}, or nearly: what the others have may not "
-        "show. If many have exactly this number, ask in a new collection that declares it (`atoms`)."
-    ]
+    return [*lines, *people, *shares]
 
 
 def category_lines(categories: Mapping[str, ParameterSummary] | None) -> list[str]:

@@ -94,5 +94,6 @@ class NonparametricLearner(RecomputedLearner[DistributionPopulation]):
         if self._sketched is None:
             spec, rng = self.specification, np.random.default_rng(SEED)
             found = self._sketched = sketch_distribution(rng, counts, spec.support, spec.around, self._near)
-            self._near = found.base.parameters if isinstance(found.base, FittedBase) else None
+            fitted = isinstance(found.base, FittedBase) and found.support == spec.support
+            self._near = found.base.parameters if fitted else None
         return self._sketched

@@ -10,6 +10,7 @@ from dither_estimator.nonparametric.base import FittedBase
 from dither_estimator.nonparametric.deviations import BINS
 from dither_estimator.nonparametric.distribution import Distribution
 from dither_estimator.nonparametric.fitting import fit_base
+from dither_estimator.nonparametric.heap import with_heap
 from dither_estimator.nonparametric.likelihood import Expansion, MassLikelihood
 from dither_estimator.nonparametric.place import Place, find_place, known_by
 from dither_estimator.nonparametric.sampler import effective_share, importance_sample, resampled, sample
@@ -41,7 +42,7 @@ def estimate_distribution(
     values are expected, for the first questions; it hardly affects a posterior of many answers.
     Raises `ValueError` if a query has a transform.
     """
-    found = _find(counts, support, around)
+    support, found = _find(counts, support, around)
     if isinstance(found, FittedBase):
         return estimate_around(rng, counts, found, support, size)
     base = found.base()
@@ -52,7 +53,7 @@ def estimate_mean(
     counts: Counts, support: Support = ANYWHERE, around: tuple[float, float] | None = None
 ) -> Distribution:
     """Nearly the posterior mean, as a single draw: by normal approximations alone, which is faster than draws."""
-    found = _find(counts, support, around)
+    support, found = _find(counts, support, around)
     if isinstance(found, FittedBase):
         likelihood = MassLikelihood.of(counts, found, BINS, support)
         deviations, normal, _ = approximate_around(likelihood, found, support)
@@ -74,7 +75,7 @@ def sketch_distribution(
     of the base that fewer answers had: the place is sought again only if too little is known around it. So two
     sketches of the same counts may differ, which posteriors do not.
     """
-    found = _find(counts, support, around, near)
+    support, found = _find(counts, support, around, near)
     if isinstance(found, Place):
         return _middle(found, support)
     likelihood = MassLikelihood.of(counts, found, BINS, support)
@@ -89,6 +90,15 @@ def _middle(place: Place, support: Support) -> Distribution:
 
 
 def _find(
+    counts: Counts, support: Support, around: tuple[float, float] | None, near: FloatArray | None = None
+) -> tuple[Support, FittedBase | Place]:
+    """The support with what many people turn out to have, and what the answers tell of all else."""
+    found = _base_or_place(counts, support, around, near)
+    beside = with_heap(support, found if isinstance(found, FittedBase) else found.base())
+    return (support, found) if beside is support else (beside, _base_or_place(counts, beside, around))
+
+
+def _base_or_place(
     counts: Counts, support: Support, around: tuple[float, float] | None, near: FloatArray | None = None
 ) -> FittedBase | Place:
     """The base; as long as the answers do not tell where it lies, what they tell about its place."""

@@ -1,51 +1,75 @@
-"""Many people have nearly the same number, which nobody has declared: the others are still there."""
-
-from collections.abc import Sequence
+"""Many people have the same number, which nobody has declared: the others are still there."""
 
 import numpy as np
 import pytest
 from scipy import stats
 
 from benchmarks.any_distribution import answers, learner_on
-from dither_estimator.families import FloatArray
-from dither_estimator.learning.nonparametric_learner import NonparametricLearner
-from dither_estimator.nonparametric import deviations
-from dither_estimator.nonparametric.support import ANYWHERE
+from dither_estimator.nonparametric import deviations, posterior
+from dither_estimator.nonparametric.base import Base, Z
+from dither_estimator.nonparametric.distribution import Distribution
+from dither_estimator.nonparametric.heap import with_heap
+from dither_estimator.nonparametric.support import ANYWHERE, Support
 
-OTHERS = stats.norm(38, 10)
 VALUES = np.array([25.0, 38.0, 39.99, 40.01, 42.0, 55.0])
 
 
-def asked(share: float, people: int, seed: int) -> NonparametricLearner:
-    """A learner that has asked so many people at ε = 3, of whom this share have 40."""
+def asked(share: float, people: int, seed: int) -> Distribution:
+    """What a collection says after it has asked so many people at ε = 3, of whom this share have 40."""
     learner, rng = learner_on(ANYWHERE, "3", seed), np.random.default_rng(seed + 50)
     values = np.where(rng.random(people) < share, 40.0, rng.normal(38, 10, people))
     while learner.answers < people:
         queries = learner.pool()
         learner.learn_counts(answers(rng, queries, values[learner.answers : int(learner.renew_at)]))
-    return learner
+    return learner.distribution
 
 
-def errors(seeds: Sequence[int]) -> FloatArray:
-    """The largest error of F at `VALUES` in each collection of 3,000 people, of whom half have 40."""
-    truth = 0.5 * (VALUES >= 40) + 0.5 * OTHERS.cdf(VALUES)
-    found = [asked(0.5, 3_000, seed).distribution.cdf(VALUES).mean for seed in seeds]
-    return np.abs(np.array(found) - truth).max(axis=1)
+def error(found: Distribution, share: float) -> float:
+    """The largest error of F at `VALUES`, where this share have 40, and the others' numbers are N(38, 10²)."""
+    truth = share * (VALUES >= 40) + (1 - share) * stats.norm(38, 10).cdf(VALUES)
+    return float(np.abs(found.cdf(VALUES).mean - truth).max())
 
 
 @pytest.mark.parametrize("broken", [False, True])
-def test_half_of_the_people_at_one_number_do_not_hide_the_others(broken: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Hours of work a week. Errors of five seeds are 0.01 to 0.05.
-
-    Where the prior of the place of a peak is as wide as that of a bell, its posterior is sure that all have 40.
-    """
+def test_a_third_of_the_people_at_one_number_do_not_hide_the_others(
+    broken: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where the prior of a peak's place is as wide as that of a bell, its posterior is sure that all have 40."""
     if broken:
         monkeypatch.setattr(deviations, "_STEEPEST", 1e300)
-    assert (errors([3, 4]).max() > 0.2) == broken
+    assert (error(asked(0.3, 3_000, 0), 0.3) > 0.2) == broken
 
 
-def test_nearly_all_of_the_people_at_one_number_stop_no_collection() -> None:
-    """The others are lost, as `docs/limits.md` says: questions are about ever narrower ranges around the number."""
-    for share in (0.8, 1.0):
-        found = asked(share, 4_000, 0).distribution.quantile(np.array([0.3, 0.5, 0.7]))
-        assert np.abs(found.values - 40.0).max() < 0.1
+@pytest.mark.parametrize("broken", [False, True])
+def test_a_number_that_most_have_is_found(broken: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where it is not, nobody else is: questions are about ever narrower ranges around it."""
+    if broken:
+        monkeypatch.setattr(posterior, "with_heap", lambda support, _: support)
+    found = asked(0.8, 3_000, 0)
+    assert (error(found, 0.8) > 0.1) == broken
+    assert found.support.atoms == (() if broken else (40.0,))
+    if not broken:
+        low, high = found.atom_shares.interval(0.99)
+        assert low[0] < 0.8 < high[0]
+
+
+def test_where_all_have_the_same_number_they_are_said_to() -> None:
+    found = asked(1.0, 2_000, 1)
+    assert found.support.atoms == (40.0,)
+    assert found.atom_shares.mean[0] > 0.95
+
+
+@pytest.mark.parametrize(
+    ("support", "middle", "width", "atoms"),
+    [
+        (ANYWHERE, 3.14, 1e-12, (3.14,)),
+        (ANYWHERE, 1e-15, 1e-15, (0.0,)),
+        (ANYWHERE, 1 / 3, 1e-12, ()),
+        (ANYWHERE, 3.14, 1e-8, ()),
+        (Support(atoms=(7.0,)), 3.14, 1e-12, (3.14, 7.0)),
+        (Support(atoms=(3.14,)), 3.14, 1e-12, (3.14,)),
+    ],
+    ids=["a number", "zero", "one with many digits", "several numbers", "beside an atom", "an atom"],
+)
+def test_what_is_one_number(support: Support, middle: float, width: float, atoms: tuple[float, ...]) -> None:
+    assert with_heap(support, Base(middle + width * Z)).atoms == atoms
