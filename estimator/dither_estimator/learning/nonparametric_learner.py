@@ -34,7 +34,7 @@ class NonparametricLearner(RecomputedLearner[DistributionPopulation]):
     _most_questions = DISTINCT
     _sketched: Distribution | None = None
     _near: FloatArray | None = None
-    """The parameters of the base of the last sketch, once it was found."""
+    """The parameters of the base of the last sketch, once it was found; not where more atoms were found with it."""
 
     def _forget(self) -> None:
         super()._forget()
@@ -94,6 +94,6 @@ class NonparametricLearner(RecomputedLearner[DistributionPopulation]):
         if self._sketched is None:
             spec, rng = self.specification, np.random.default_rng(SEED)
             found = self._sketched = sketch_distribution(rng, counts, spec.support, spec.around, self._near)
-            fitted = isinstance(found.base, FittedBase) and found.support == spec.support
-            self._near = found.base.parameters if fitted else None
+            base = found.base if found.support == spec.support else None
+            self._near = base.parameters if isinstance(base, FittedBase) else None
         return self._sketched
