@@ -224,12 +224,12 @@ class DistributionPopulation:
 
     @property
     def steps(self) -> tuple[float, ...]:
-        """The declared atoms, and all bounds."""
+        """The atoms, declared or found, and all bounds."""
         return self.distribution.support.points
 
     @property
     def atoms(self) -> tuple[float, ...]:
-        """The declared atoms, and the bounds that answers show some people to have exactly."""
+        """The atoms, declared or found, and the bounds that answers show some people to have exactly."""
         return tuple(np.array(self.distribution.support.points)[self._shown].tolist())
 
     @property

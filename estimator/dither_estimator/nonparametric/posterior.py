@@ -39,7 +39,8 @@ def estimate_distribution(
 
     Stateless: the same counts give the same posterior, in whatever order the answers came. Few answers say only where
     the population lies, and how wide it is; without any this is the prior. `around` are two numbers between which most
-    values are expected, for the first questions; it hardly affects a posterior of many answers.
+    values are expected, for the first questions; it hardly affects a posterior of many answers. A number that many
+    people turn out to have is one more atom of the support of what is returned (`heap`).
     Raises `ValueError` if a query has a transform.
     """
     support, found = _find(counts, support, around)

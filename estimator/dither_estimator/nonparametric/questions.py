@@ -77,10 +77,11 @@ def whole_questions(
     template = templates.cells
     if not isinstance(distribution.base, FittedBase):
         return quantile_questions(distribution, templates, cells, size, first)
-    unknowns, planned = Unknowns.of_draws(distribution), _HORIZON * total_answers(counts)
-    few = sum(known_by(counts).values()) < _MIN_KNOWN
-    if not template.merges or few or unknowns.none:
+    known = template.merges and sum(known_by(counts).values()) >= _MIN_KNOWN
+    unknowns = Unknowns.of_draws(distribution) if known else None
+    if unknowns is None or unknowns.none:
         return list(islice(cycle(quantile_questions(distribution, templates, cells, min(size, _SHIFTS), first)), size))
+    planned = _HORIZON * total_answers(counts)
     asked = [query for query in counts if query.merges and query.epsilon == template.epsilon]
     asked = [query for query in asked if cells is None or query.n_cells == cells]
     found = cell_questions(unknowns, template, cells, planned, min(size, DISTINCT), asked)
