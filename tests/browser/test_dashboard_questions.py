@@ -156,7 +156,7 @@ def test_a_share_and_its_ends_have_as_many_decimals(survey: Survey, open_page: O
     collection, page = survey.create(visibility="public", **shape), open_page()
     survey.arrive(collection, 300)
     page.goto(f"{survey.url}/collections/{collection}")
-    expect(page.locator(f'[data-answers="{300}"]')).to_be_visible()
+    wait_learnt(page, 300)
     lengths = set[int]()
     with Analyst(survey.url) as analyst:
         posterior = analyst.posterior(collection)

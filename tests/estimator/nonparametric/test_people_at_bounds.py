@@ -113,12 +113,13 @@ def test_no_family_is_named_where_everybody_is_at_a_bound() -> None:
 def test_nobody_is_said_to_be_at_a_bound_that_answers_do_not_tell_of(
     people: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Before they do the prior is nearly sure of more than one in a hundred, but not of how many."""
+    """Before they do the prior is nearly sure that there is somebody, but not of how many."""
     values = np.random.default_rng(1).gamma(2, 290, people)
     population = DistributionPopulation(asked(values, SPENDINGS, 1).distribution)
     assert population.atoms == ()
-    monkeypatch.setattr(population_module, "_KNOWN", math.inf)
-    assert replace(population).atoms == ((0.0,) if people else ())
+    monkeypatch.setattr(population_module, "_KNOWN", 1e9)
+    monkeypatch.setattr(population_module, "_FEW_PEOPLE", 0.0)
+    assert replace(population).atoms == (0.0,)
 
 
 def nearly_all_zeros(rng: np.random.Generator) -> FloatArray:
