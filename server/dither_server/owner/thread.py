@@ -261,9 +261,7 @@ class Learners:
                 due, self._due = self._due, {}
                 surplus, self._surplus = self._surplus, frozenset()
                 leases, stopping = self._leases, self._stopping
-            for number in [
-                number for number, persisted in self._learners.items() if leases.get(number) != persisted.lease
-            ]:
+            for number in [each for each, known in self._learners.items() if leases.get(each) != known.lease]:
                 self._drop(number)
             # Whoever gets a collection is to find something published, so that nobody waits for a first question.
             due |= dict.fromkeys(surplus - self._learners.keys() - self._uses.stored())
@@ -288,8 +286,7 @@ class Learners:
         number = lease.collection
         self._uses.note(number)
         outcome: Published | Unavailable
-        began, noted = time.perf_counter(), self._pace.noted(number)
-        urgent = self._pace.behind(number)
+        began, noted, urgent = time.perf_counter(), self._pace.noted(number), self._pace.behind(number)
         try:
             outcome = self._caught_up(lease)
         except (LeaseLost, CollectionDeleted):  # whoever has it now publishes, and those who wait get that
@@ -324,9 +321,8 @@ class Learners:
         number = lease.collection
         persisted = self._learners.get(number)
         if persisted is None:
-            learner = CollectionLearner(
-                self._collections.numbered(number), self._store, self._institutions, self._clock
-            )
+            collection = self._collections.numbered(number)
+            learner = CollectionLearner(collection, self._store, self._institutions, self._clock)
             persisted = self._learners[number] = PersistedLearner(lease, learner)
         learner = persisted.learner
         began = self._metrics.learning(number)
