@@ -30,9 +30,9 @@ _TEMPERING = 0.85
 _MAX_CORRECTIONS = 8
 _NEAR = 1.0
 """Candidates are no longer moved when a quarter of them is as near to the ridge, in squared posterior sds."""
-_SWEEPS = 2
-_LEAPFROG_STEPS = 4
-_ANGLE = 0.5
+_SWEEPS = 3
+_LEAPFROG_STEPS = 10
+_ANGLE = 0.25
 """The angle by which the normal part turns in one step."""
 
 
