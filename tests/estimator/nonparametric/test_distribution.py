@@ -146,6 +146,28 @@ class TestSampler:
         monkeypatch.setattr(approximation, "_MAX_ROUNDS", 1)
         assert self.effective_share() < 0.8
 
+    @staticmethod
+    def accepted_share() -> float:
+        """The share of trajectories that are accepted after 20,000 answers by two skew or heavy-tailed populations."""
+        found = []
+        for seed, law in enumerate((stats.gumbel_r(-0.45, 0.78), stats.t(3, scale=0.6))):
+            rng = np.random.default_rng(seed)
+            counts = asked(rng, questions_around(NORMAL, Fraction(2), cells=6), law.cdf, 20_000)
+            likelihood = MassLikelihood.of(counts, NORMAL, BINS, ANYWHERE)
+            chains = sampler._Chains(rng, *approximate_around(likelihood, NORMAL, ANYWHERE))
+            chains.begin(1_000)
+            chains._sort()
+            before = chains._x
+            chains.move_coefficients()
+            found.append((chains._x != before).any(axis=1).mean())
+        return float(np.mean(found))
+
+    def test_most_trajectories_are_accepted_where_much_is_known(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Otherwise the outermost draws stay where they began; steps twice as long are too long."""
+        assert self.accepted_share() > 0.7
+        monkeypatch.setattr(sampler, "_ANGLE", 0.5)
+        assert self.accepted_share() < 0.6
+
     RUNS = 60
 
     def p_values(self, support: Support, width: float) -> FloatArray:
