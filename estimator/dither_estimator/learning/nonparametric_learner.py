@@ -13,7 +13,6 @@ from dither_estimator.learning.goal_questions import goal_questions
 from dither_estimator.learning.population import DistributionPopulation
 from dither_estimator.learning.recomputed_learner import SEED, RecomputedLearner
 from dither_estimator.likelihood.counts import Counts
-from dither_estimator.nonparametric.base import FittedBase
 from dither_estimator.nonparametric.cell_design import DISTINCT
 from dither_estimator.nonparametric.distribution import Distribution
 from dither_estimator.nonparametric.posterior import sketch_distribution
@@ -33,8 +32,9 @@ class NonparametricLearner(RecomputedLearner[DistributionPopulation]):
 
     _most_questions = DISTINCT
     _sketched: Distribution | None = None
-    _near: FloatArray | None = None
-    """The parameters of the base of the last sketch, once it was found; not where more atoms were found with it."""
+    """A sketch of all that was learnt."""
+    _last: Distribution | None = None
+    """The last sketch, perhaps of less."""
 
     def _forget(self) -> None:
         super()._forget()
@@ -93,7 +93,5 @@ class NonparametricLearner(RecomputedLearner[DistributionPopulation]):
         counts = self.counts
         if self._sketched is None:
             spec, rng = self.specification, np.random.default_rng(SEED)
-            found = self._sketched = sketch_distribution(rng, counts, spec.support, spec.around, self._near)
-            base = found.base if found.support == spec.support else None
-            self._near = base.parameters if isinstance(base, FittedBase) else None
+            self._last = self._sketched = sketch_distribution(rng, counts, spec.support, spec.around, self._last)
         return self._sketched

@@ -1,24 +1,36 @@
 """A number that nobody has declared, and that so many people have that questions about others are hardly asked.
 
 Questions follow the people, so that they soon are about ranges in which floating point leaves no others. Such a number
-is taken for one that many people have exactly, like a declared atom: then others are looked for elsewhere.
+is taken for one that many people have exactly, like a declared atom: then others are looked for elsewhere. Since its
+questions have a cut just before it, which no others have, the answers mostly show from then on which number that is.
 """
+
+import math
 
 import numpy as np
 
-from dither_estimator.nonparametric.base import Base
+from dither_estimator.likelihood.counts import Counts
+from dither_estimator.nonparametric.base import Base, FittedBase
 from dither_estimator.nonparametric.support import Support
 
-__all__ = ["with_heap"]
+__all__ = ["numbers_asked", "with_heap"]
 
-_ALIKE = 1e-10
-"""Numbers that differ by less, relatively, are one."""
-_ZERO = 1e-2
-"""As near to 0, numbers are compared with this."""
-_DIGITS = 8
-"""A number that many people have has no more digits."""
 _LEVELS, _MANY = np.linspace(0.05, 0.95, 91), 20
 """A fifth of the people, between the first of these levels and the last, are many."""
+_ENDS = np.array([0.01, 0.99])
+_ALIKE, _NARROW = 1e-10, 1e-4
+"""Many nearly have one number if they lie in so small a part of it, or of the range of all but the outermost people,
+once it is known where these are."""
+_ZERO = 1e-2
+"""As near to 0, numbers are compared with this."""
+_NEAR = 4.0
+"""The number is no farther from the middle of the many than so many times the range that these lie in, or ten times as
+far, and so on, while that is narrow: where they lie may be known less well than how alike they are."""
+_BY_CHANCE = 1e-3
+"""It has so few digits that none of these would be as near to any other middle, but for so few."""
+_SMALLEST = float(np.finfo(float).smallest_normal)
+_DIGITS = 8
+"""A number that many people have has no more digits."""
 
 
 def with_heap(support: Support, base: Base) -> Support:
@@ -26,10 +38,27 @@ def with_heap(support: Support, base: Base) -> Support:
     values = support.value(base.quantile(_LEVELS))
     first = int(np.argmin(values[_MANY:] - values[:-_MANY]))
     low, middle, high = values[first : first + _MANY + 1 : _MANY // 2].tolist()
-    apart = _ALIKE * max(abs(middle), _ZERO)
-    number = float(f"{middle:.{_DIGITS}g}") if abs(middle) > apart else 0.0
-    is_one = high - low <= apart and abs(number - middle) <= apart
-    inside = support.inside(np.array([number]))[0] == number
-    if not is_one or not inside or number in support.points:
+    alike = _ALIKE * max(abs(middle), _ZERO)
+    spread = float(np.ptp(support.value(base.quantile(_ENDS)))) if isinstance(base, FittedBase) else 0.0
+    narrow = max(alike, _NARROW * spread)
+    if high - low > narrow:
         return support
-    return Support(support.minimum, support.maximum, tuple(sorted({*support.atoms, number})))
+    near = _NEAR * max(high - low, _BY_CHANCE * alike)
+    while True:
+        number = round(middle, -math.ceil(math.log10(2 * near / _BY_CHANCE)))
+        if abs(number - middle) <= near and _may_be_found(number, support):
+            return support.beside([number])
+        near *= 10.0
+        if near > narrow:
+            return support
+
+
+def numbers_asked(support: Support, counts: Counts) -> list[float]:
+    """The numbers that were asked about like atoms, with a cut just before them, and are none; increasing."""
+    numbers = {math.nextafter(cut, math.inf) for query in counts for cut in query.edges}
+    return sorted(each for each in numbers if float(f"{each:.{_DIGITS}g}") == each and _may_be_found(each, support))
+
+
+def _may_be_found(number: float, support: Support) -> bool:
+    is_told = number == 0 or abs(number) >= _SMALLEST  # a cut at 0 is just before the smallest float
+    return is_told and number not in support.points and bool(support.inside(np.array([number]))[0] == number)

@@ -10,7 +10,7 @@ from dither_estimator.nonparametric.base import FittedBase
 from dither_estimator.nonparametric.deviations import BINS
 from dither_estimator.nonparametric.distribution import Distribution
 from dither_estimator.nonparametric.fitting import fit_base
-from dither_estimator.nonparametric.heap import with_heap
+from dither_estimator.nonparametric.heap import numbers_asked, with_heap
 from dither_estimator.nonparametric.likelihood import Expansion, MassLikelihood
 from dither_estimator.nonparametric.place import Place, find_place, known_by
 from dither_estimator.nonparametric.sampler import effective_share, importance_sample, resampled, sample
@@ -26,6 +26,9 @@ _EXACT_SHARE = 0.98
 _SKETCHED = 500
 """How many draws a sketch has: the cells that they choose come within 0.5% of the criterion that many draws reach."""
 _PARTS = ((0.1, 0.45), (0.55, 0.9))
+_STILL_MANY = 0.1
+"""A number that was found stays an atom while so many people have it: half as many as to be found, so that it does not
+come and go."""
 
 
 def estimate_distribution(
@@ -68,15 +71,15 @@ def sketch_distribution(
     counts: Counts,
     support: Support = ANYWHERE,
     around: tuple[float, float] | None = None,
-    near: FloatArray | None = None,
+    last: Distribution | None = None,
 ) -> Distribution:
     """What questions need to know of the posterior, in a fraction of the time: some draws that are nearly from it.
 
-    As long as the place is sought it is the mean alone, as a single draw. `near` are the parameters
-    of the base that fewer answers had: the place is sought again only if too little is known around it. So two
-    sketches of the same counts may differ, which posteriors do not.
+    As long as the place is sought it is the mean alone, as a single draw. `last` is the sketch of fewer answers: the
+    place is sought again only if too little is known around where that one had it, and a number that it had found stays
+    an atom while many have it. So two sketches of the same counts may differ, which posteriors do not.
     """
-    support, found = _find(counts, support, around, near)
+    support, found = _find(counts, support, around, last)
     if isinstance(found, Place):
         return _middle(found, support)
     likelihood = MassLikelihood.of(counts, found, BINS, support)
@@ -91,12 +94,36 @@ def _middle(place: Place, support: Support) -> Distribution:
 
 
 def _find(
-    counts: Counts, support: Support, around: tuple[float, float] | None, near: FloatArray | None = None
+    counts: Counts, support: Support, around: tuple[float, float] | None, last: Distribution | None = None
 ) -> tuple[Support, FittedBase | Place]:
     """The support with what many people turn out to have, and what the answers tell of all else."""
-    found = _base_or_place(counts, support, around, near)
-    beside = with_heap(support, found if isinstance(found, FittedBase) else found.base())
-    return (support, found) if beside is support else (beside, _base_or_place(counts, beside, around))
+    known = () if last is None else last.support.atoms
+    numbers = sorted({*numbers_asked(support, counts), *known} - {*support.atoms})
+    beside = support.beside(numbers)
+    found = _base_or_place(counts, beside, around, _parameters(last, beside))
+    if numbers:
+        many = [number for number in numbers if _share_at(number, counts, found, beside) >= _STILL_MANY]
+        if many != numbers:
+            beside = support.beside(many)
+            found = _base_or_place(counts, beside, around, _parameters(last, beside))
+    more = with_heap(beside, found if isinstance(found, FittedBase) else found.base())
+    return (beside, found) if more is beside else (more, _base_or_place(counts, more, around))
+
+
+def _parameters(last: Distribution | None, support: Support) -> FloatArray | None:
+    """Those of the base of the last sketch, if it was found and has the same support."""
+    if last is None or last.support != support or not isinstance(last.base, FittedBase):
+        return None
+    return last.base.parameters
+
+
+def _share_at(atom: float, counts: Counts, found: FittedBase | Place, support: Support) -> float:
+    """The share of the people who probably have an atom of the support."""
+    index = support.points.index(atom)
+    if isinstance(found, Place):
+        return float(found.shares[index])
+    deviations, normal, _ = approximate_around(MassLikelihood.of(counts, found, BINS, support), found, support)
+    return float(deviations.masses(normal.mode)[BINS + index])
 
 
 def _base_or_place(

@@ -5,7 +5,8 @@ at a.
 """
 
 import math
-from dataclasses import dataclass
+from collections.abc import Collection
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
 
@@ -141,6 +142,10 @@ class Support:
         """The cuts that separate an atom from all other values: one at a bound, else two."""
         before = math.nextafter(atom, -math.inf)
         return (*((before,) if atom > self._lowest else ()), *((atom,) if atom < self._highest else ()))
+
+    def beside(self, numbers: Collection[float]) -> "Support":
+        """The same support with these numbers as atoms, too."""
+        return replace(self, atoms=tuple(sorted({*self.atoms, *numbers})))
 
     def bounds(self, transform: Transform) -> tuple[float, float]:
         """Minimum and maximum on the transformed scale; infinite where there is none, or it has no logarithm."""

@@ -1,14 +1,18 @@
 """Many people have the same number, which nobody has declared: the others are still there."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from scipy import stats
 
 from benchmarks.any_distribution import answers, learner_on
+from dither_client import RandomizedResponse
 from dither_estimator.nonparametric import deviations, posterior
 from dither_estimator.nonparametric.base import Base, Z
 from dither_estimator.nonparametric.distribution import Distribution
-from dither_estimator.nonparametric.heap import with_heap
+from dither_estimator.nonparametric.heap import numbers_asked, with_heap
+from dither_estimator.nonparametric.posterior import estimate_distribution
 from dither_estimator.nonparametric.support import ANYWHERE, Support
 
 VALUES = np.array([25.0, 38.0, 39.99, 40.01, 42.0, 55.0])
@@ -34,8 +38,10 @@ def error(found: Distribution, share: float) -> float:
 def test_a_third_of_the_people_at_one_number_do_not_hide_the_others(
     broken: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Where the prior of a peak's place is as wide as that of a bell, its posterior is sure that all have 40."""
+    """Were it not found, and the prior of a peak's place as wide as that of a bell, all would surely have 40."""
     if broken:
+        monkeypatch.setattr(posterior, "with_heap", lambda support, _: support)
+        monkeypatch.setattr(posterior, "numbers_asked", lambda support, counts: [])
         monkeypatch.setattr(deviations, "_STEEPEST", 1e300)
     assert (error(asked(0.3, 3_000, 0), 0.3) > 0.2) == broken
 
@@ -45,12 +51,43 @@ def test_a_number_that_most_have_is_found(broken: bool, monkeypatch: pytest.Monk
     """Where it is not, nobody else is: questions are about ever narrower ranges around it."""
     if broken:
         monkeypatch.setattr(posterior, "with_heap", lambda support, _: support)
+        monkeypatch.setattr(posterior, "numbers_asked", lambda support, counts: [])
     found = asked(0.8, 3_000, 0)
     assert (error(found, 0.8) > 0.1) == broken
     assert found.support.atoms == (() if broken else (40.0,))
     if not broken:
         low, high = found.atom_shares.interval(0.99)
         assert low[0] < 0.8 < high[0]
+
+
+@pytest.mark.parametrize("broken", [False, True])
+def test_a_number_that_was_found_does_not_come_and_go(broken: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Questions no longer narrow down to it, so that it would be lost with the next answers, and found again."""
+    if broken:
+        monkeypatch.setattr(posterior, "_STILL_MANY", 2.0)
+    known, learner, rng = list[tuple[float, ...]](), learner_on(ANYWHERE, "3", 0), np.random.default_rng(50)
+    values = np.where(rng.random(2_000) < 0.8, 40.0, rng.normal(38, 10, 2_000))
+    while learner.answers < 2_000:
+        queries = learner.pool()
+        learner.learn_counts(answers(rng, queries, values[learner.answers : int(learner.renew_at)]))
+        known.append(learner.sketch().distribution.support.atoms)
+    changes = sum(before != after for before, after in pairwise(known))
+    assert changes > 2 if broken else changes == 1
+
+
+def test_a_number_that_few_have_is_no_longer_one() -> None:
+    """It was asked about like an atom, but hardly anybody has it."""
+    learner, rng = learner_on(Support(atoms=(40.0,)), "3", 1), np.random.default_rng(2)
+    while learner.answers < 2_000:
+        queries = learner.pool()
+        learner.learn_counts(answers(rng, queries, rng.normal(38, 10, int(learner.renew_at) - learner.answers)))
+    assert numbers_asked(ANYWHERE, learner.counts) == [40.0]
+    assert numbers_asked(Support(atoms=(40.0,)), learner.counts) == []
+    assert estimate_distribution(rng, learner.counts).support.atoms == ()
+
+
+def test_a_cut_at_0_is_not_just_before_a_number() -> None:
+    assert numbers_asked(ANYWHERE, {RandomizedResponse([-5e-324, 0.0, 7.0], 1): np.ones(4, dtype=int)}) == [0.0]
 
 
 def test_where_all_have_the_same_number_they_are_said_to() -> None:
