@@ -17,6 +17,7 @@ the best test with 5% of false alarms, by the normal distribution of a sum of so
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -75,12 +76,9 @@ def _whole(x: FloatArray) -> FloatArray:
     return np.asarray(stats.norm.cdf(np.floor(x) + 0.5, 50, 10))
 
 
-def _half_at_40(x: FloatArray) -> FloatArray:
-    return np.asarray((np.asarray(x) >= 40) / 2 + stats.norm.cdf(x, 38, 10) / 2)
-
-
-def _most_at_40(x: FloatArray) -> FloatArray:
-    return np.asarray(0.8 * (np.asarray(x) >= 40) + 0.2 * stats.norm.cdf(x, 38, 10))
+def _at_40(share: float, x: FloatArray) -> FloatArray:
+    """So many have 40, the others N(38, 10²)."""
+    return np.asarray(share * (np.asarray(x) >= 40) + (1 - share) * stats.norm.cdf(x, 38, 10))
 
 
 def _groups(x: FloatArray) -> FloatArray:
@@ -112,8 +110,10 @@ def _cases() -> dict[str, _Case]:
         "two groups": _Case(known(_groups), few, {"2% to 98%": _middle(_groups)}),
         "tens": _Case(known(_tens), many, heaps),
         "tens, declared as atoms": _Case(known(_tens, Support(atoms=tuple(_TENS))), many, heaps),
-        "half at 40, else N(38, 10²)": _Case(known(_half_at_40), many, beside),
-        "80% at 40, else N(38, 10²)": _Case(known(_most_at_40), many, beside),
+        **{
+            f"{share:.0%} at 40, else N(38, 10²)": _Case(known(partial(_at_40, share)), (3_000, 20_000), beside)
+            for share in (0.2, 0.3, 0.5, 0.8)
+        },
         "N(50, 10²) in whole numbers": _Case(known(_whole), many, whole),
         "uniform on 20 to 80": _Case(known(flat.cdf), many, edges),
         "uniform, with its bounds": _Case(known(flat.cdf, Support(20.0, 80.0)), many, edges),
