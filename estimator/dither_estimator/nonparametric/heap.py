@@ -18,14 +18,14 @@ __all__ = ["numbers_asked", "with_heap"]
 _LEVELS, _MANY = np.linspace(0.05, 0.95, 91), 20
 """A fifth of the people, between the first of these levels and the last, are many."""
 _ENDS = np.array([0.01, 0.99])
-_ALIKE, _NARROW = 1e-10, 1e-4
+_ALIKE, _NARROW = 1e-10, 1e-6
 """Many nearly have one number if they lie in so small a part of it, or of the range of all but the outermost people,
 once it is known where these are."""
 _ZERO = 1e-2
 """As near to 0, numbers are compared with this."""
-_NEAR = 4.0
-"""The number is no farther from the middle of the many than so many times the range that these lie in, or ten times as
-far, and so on, while that is narrow: where they lie may be known less well than how alike they are."""
+_NEAR, _FARTHEST = 4.0, 100.0
+"""How far the number may be from the middle of the many: the first is in ranges that these lie in, and grows tenfold up
+to the second, in ranges that are narrow. Where they lie may be known less well than how alike they are."""
 _BY_CHANCE = 1e-3
 """It has so few digits that none of these would be as near to any other middle, but for so few."""
 _SMALLEST = float(np.finfo(float).smallest_normal)
@@ -41,16 +41,15 @@ def with_heap(support: Support, base: Base) -> Support:
     alike = _ALIKE * max(abs(middle), _ZERO)
     spread = float(np.ptp(support.value(base.quantile(_ENDS)))) if isinstance(base, FittedBase) else 0.0
     narrow = max(alike, _NARROW * spread)
-    if high - low > narrow:
+    if not high - low <= narrow:
         return support
     near = _NEAR * max(high - low, _BY_CHANCE * alike)
-    while True:
+    while near <= _FARTHEST * narrow:
         number = round(middle, -math.ceil(math.log10(2 * near / _BY_CHANCE)))
         if abs(number - middle) <= near and _may_be_found(number, support):
             return support.beside([number])
         near *= 10.0
-        if near > narrow:
-            return support
+    return support
 
 
 def numbers_asked(support: Support, counts: Counts) -> list[float]:

@@ -99,7 +99,7 @@ def _find(
     """The support with what many people turn out to have, and what the answers tell of all else."""
     known = () if last is None else last.support.atoms
     numbers = sorted({*numbers_asked(support, counts), *known} - {*support.atoms})
-    beside = support.beside(numbers)
+    beside = support.beside(numbers) if numbers else support
     found = _base_or_place(counts, beside, around, _parameters(last, beside))
     if numbers:
         many = [number for number in numbers if _share_at(number, counts, found, beside) >= _STILL_MANY]
