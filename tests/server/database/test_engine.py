@@ -57,7 +57,7 @@ def test_a_transaction_that_a_pause_has_cut_is_run_once_more(postgres_url: str, 
         if pauses < 2:
             assert transact(writing(engine), insert) == 1
         else:
-            with pytest.raises(InternalError):
+            with pytest.raises((InternalError, OperationalError)):  # by whether its reason is read before its end
                 transact(writing(engine), insert)
         assert runs == min(pauses + 1, 2)
         with reading(engine).connect() as connection:
