@@ -258,8 +258,8 @@ def _meets(draws: Draws, least: FloatArray, most: FloatArray) -> npt.NDArray[np.
 
 def learner_on(support: Support, epsilon: str, seed: int, goal: Any = "distribution") -> NonparametricLearner:
     """The learner of a collection whose values lie on this support."""
-    bounds = {"minimum": support.minimum, "maximum": support.maximum}
-    where = {"atoms": list(support.atoms), **{name: bound for name, bound in bounds.items() if bound is not None}}
+    numbers = {"minimum": support.minimum, "maximum": support.maximum, "decimals": support.decimals}
+    where = {"atoms": list(support.atoms), **{name: each for name, each in numbers.items() if each is not None}}
     fields = {"family": "nonparametric", "epsilon": epsilon, "particles": _DRAWS, "goal": goal, **where}
     return NonparametricLearner(Specification.from_json(fields), seed)
 

@@ -76,6 +76,11 @@ def _whole(x: FloatArray) -> FloatArray:
     return np.asarray(stats.norm.cdf(np.floor(x) + 0.5, 50, 10))
 
 
+def _ratings(x: FloatArray) -> FloatArray:
+    """From 1 to 5, which 10, 15, 20, 35 and 20% give."""
+    return np.interp(np.floor(x), np.arange(6), [0.0, 0.1, 0.25, 0.45, 0.8, 1.0])
+
+
 def _at_40(share: float, x: FloatArray) -> FloatArray:
     """So many have 40, the others N(38, 10²)."""
     return np.asarray(share * (np.asarray(x) >= 40) + (1 - share) * stats.norm.cdf(x, 38, 10))
@@ -115,6 +120,15 @@ def _cases() -> dict[str, _Case]:
             for share in (0.2, 0.3, 0.5, 0.8)
         },
         "N(50, 10²) in whole numbers": _Case(known(_whole), many, whole),
+        "N(50, 10²) in whole numbers, with decimals 0": _Case(
+            known(_whole, Support(decimals=0)), (3_000, 20_000), {"at whole numbers": _WHOLE}
+        ),
+        "Poisson(3), with minimum 0 and decimals 0": _Case(
+            known(stats.poisson(3).cdf, Support(0.0, decimals=0)), (3_000, 20_000), {"at 0 to 7": np.arange(8.0)}
+        ),
+        "ratings from 1 to 5, with these bounds and decimals 0": _Case(
+            known(_ratings, Support(1.0, 5.0, decimals=0)), (3_000, 20_000), {"at 1 to 4": np.arange(1.0, 5.0)}
+        ),
         "uniform on 20 to 80": _Case(known(flat.cdf), many, edges),
         "uniform, with its bounds": _Case(known(flat.cdf, Support(20.0, 80.0)), many, edges),
         "Student t, 2 df": _Case(known(heavy.cdf), many, tails),

@@ -116,13 +116,14 @@ def _draws(
 def _masses(fit: FamilyFit, theta: FloatArray, distribution: Distribution) -> FloatArray:
     """The masses of bins and atoms under each member, shape (n, masses). What lies beyond a bound is at it."""
     support, base = distribution.support, distribution.base
-    inside = fit.below(theta, support.value(base.quantile(np.arange(1, BINS) / BINS)))
+    inside = fit.below(theta, support.smooth_value(base.quantile(np.arange(1, BINS) / BINS)))
     least, most = np.zeros(len(theta)), np.ones(len(theta))
     points = np.zeros((len(theta), len(support.points)))
+    low, high = fit.below(theta, np.array(support.ends)).T
     if support.minimum is not None:
-        points[:, 0] = least = fit.below(theta, np.array([support.minimum]))[:, 0]
+        points[:, 0] = least = low
     if support.maximum is not None:
-        most = fit.below(theta, np.array([support.maximum]))[:, 0]
+        most = high
         points[:, -1] = 1 - most
     bins = np.diff(np.column_stack([least, inside, most]), axis=1)
     return np.maximum(np.concatenate([bins, points], axis=1), 0.0)

@@ -153,7 +153,7 @@ def fit_family(
     tried = prior.sample(np.random.default_rng(0), _STARTS)
     shapes = [row for row in family.shapes if family.measured_in]
     known = np.isin(np.arange(tried.shape[1]), shapes).astype(float)
-    climb = _Climb(_Likelihood(family, description, counts), tried.mean(axis=0), tried.std(axis=0), known)
+    climb = _Climb(_Likelihood(family, description, counts, support), tried.mean(axis=0), tried.std(axis=0), known)
     with np.errstate(all="ignore"):  # a scale may be tiny beside the distance to a cut
         apart = np.abs(family.cdf(family.constrain(tried), np.array([low, high])) - MOST).sum(axis=1)
         promising = tried[np.argsort(apart)[:_PROMISING]]
@@ -178,7 +178,8 @@ def _known_alone(curvature: FloatArray, row: int) -> float:
 
 def _outside(description: Description, coordinates: FloatArray, support: Support) -> float:
     """The share of the member at these unconstrained `coordinates` (1, d) that lies beyond the support's bounds."""
-    low, high = ((bound if bound is not None else math.nan) for bound in (support.minimum, support.maximum))
+    bounds = np.array([support.minimum, support.maximum], dtype=float)
+    low, high = np.where(np.isnan(bounds), math.nan, support.ends).tolist()
     ends = description.scaled(np.array([low, high]))
     family = find_family(description.family)
     with np.errstate(all="ignore"):  # of people of whom nearly all have 0 a scale may be beyond all numbers
@@ -232,12 +233,16 @@ class _Climb:
 class _Likelihood:
     """The log-likelihood of a family's unconstrained parameters."""
 
-    def __init__(self, family: Family, description: Description, counts: Counts) -> None:
+    def __init__(self, family: Family, description: Description, counts: Counts, support: Support) -> None:
         self._family, self._mirrored = family, description.mirrored
         asked = {query: row for query, row in counts.items() if row.any()}
         rows = list(asked.values())
         self._parts: list[tuple[Channel, FloatArray, FloatArray]] = [
-            (group.channel, description.scaled(group.edges), np.array([rows[i] for i in group.indices], dtype=float).T)
+            (
+                group.channel,
+                description.scaled(support.smooth(group.edges)),
+                np.array([rows[i] for i in group.indices], dtype=float).T,
+            )
             for group in group_queries(asked)
         ]
 

@@ -68,7 +68,7 @@ def fit_families(counts: Counts, distribution: Distribution) -> FamilyFits:
     if np.abs(support.coordinate(np.array([low, high]))).min() > support.farthest / 2:
         return FamilyFits(alike=True)
     if not low < high:  # most people have one of the atoms
-        low, high = support.value(base.quantile(MOST)).tolist()
+        low, high = support.smooth_value(base.quantile(MOST)).tolist()
     fits = tuple(fit_family(each, counts, low, high, support) for each in families_on(support))
     none = log_evidence(counts, base, support)
     if not all(-math.inf < each <= 0 for each in (none, *(fit.log_evidence for fit in fits))):

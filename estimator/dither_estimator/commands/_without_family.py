@@ -12,6 +12,7 @@ from dither_client import Transform
 from dither_client.commands._shared import print_table
 from dither_client.posterior.digits import rounded
 from dither_client.tables.values import read_values
+from dither_client.typed_numbers import MAX_DECIMALS
 from dither_estimator.commands._parameters import parse_theta
 from dither_estimator.design.design import DesignError
 from dither_estimator.families import Family, find_family
@@ -25,6 +26,7 @@ __all__ = [
     "Atoms",
     "Column",
     "Data",
+    "Decimals",
     "Maximum",
     "Minimum",
     "PeopleOptions",
@@ -73,6 +75,16 @@ Atoms = Annotated[
         help="Values that many people have exactly, such as 0,100.", show_default=False, rich_help_panel=_PANEL
     ),
 ]
+Decimals = Annotated[
+    int | None,
+    typer.Option(
+        min=0,
+        max=MAX_DECIMALS,
+        help="How many decimals values have: 0 for whole numbers.",
+        show_default="any",
+        rich_help_panel=_PANEL,
+    ),
+]
 Respondents = Annotated[
     int | None,
     typer.Option(
@@ -96,6 +108,7 @@ class PeopleOptions:
     minimum: Minimum = None
     maximum: Maximum = None
     atoms: Atoms = None
+    decimals: Decimals = None
 
     def refuse(self) -> None:
         """Raises `DesignError` if one is given: for a family they have no meaning."""
@@ -114,6 +127,7 @@ class PeopleOptions:
             "minimum": self.minimum,
             "maximum": self.maximum,
             "atoms": atoms,
+            "decimals": self.decimals,
         }
 
     def known(self, theta: str | None, spec: Specification) -> KnownPopulation:

@@ -64,6 +64,7 @@ def plan(
     column: without_family.Column = None,
     population: without_family.Population = None,
     atoms: without_family.Atoms = None,
+    decimals: without_family.Decimals = None,
     as_json: Json = False,
 ) -> None:
     """Find how many respondents bring the posterior's standard deviations down to --sd, or what --respondents give.
@@ -85,7 +86,7 @@ def plan(
     For example: dither plan --family nonparametric --data wages.csv --column wage --epsilon 1 --sd quantile_0.5=10
     """
     _check_options(sd, respondents, confidence, family, groups, goal)
-    people = without_family.PeopleOptions(data, column, population, transform, minimum, maximum, atoms)
+    people = without_family.PeopleOptions(data, column, population, transform, minimum, maximum, atoms, decimals)
     fields: dict[str, object] = {"mechanism": mechanism, "goal": "all" if goal == _BEST else goal}
     if value_range is not None:
         fields["range"] = _ends(value_range)

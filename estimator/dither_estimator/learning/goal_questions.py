@@ -78,14 +78,15 @@ def _numbers(distribution: Distribution, goal: Goal) -> FloatArray:
 def _cuts(rng: np.random.Generator, distribution: Distribution, goal: Goal, turns: Sequence[int]) -> list[float]:
     """Draws the cuts to ask about: for each quantile and share as many as `turns` says.
 
-    A quantile is cut where it may lie, by the posterior; a quantile at an atom, around that.
+    A quantile is cut where it may lie, by the posterior; around it where it is at an atom, or a rounded value.
     """
     support, cuts = distribution.support, []
     quantiles = distribution.quantile(np.array(goal.levels)).values if goal.quantiles else np.empty((1, 0))
     for draws, number in zip(quantiles.T, turns, strict=False):
         places = (np.arange(number) + rng.random(number)) / max(number, 1)
         for cut in np.quantile(draws, places, method="nearest").tolist():
-            around = support.around(cut) if cut in support.points else (cut,)
+            stepped = cut in support.points or support.decimals is not None
+            around = support.around(cut) if stepped else (cut,)
             cuts.append(around[rng.integers(len(around))])
     for value, number in zip(goal.values, turns[len(goal.quantiles) :], strict=True):
         cuts += [value] * number

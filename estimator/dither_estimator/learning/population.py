@@ -20,6 +20,8 @@ _MAX_DRAWS = 1_000
 _TYPICAL_DRAWS = 64
 """The draws that say where the points of a distribution lie."""
 _SURE = [0.05, 0.95]
+_NEARLY_ALL, _MOST_STEPS = np.array([0.0005, 0.9995]), 100
+"""Between these quantiles the distribution function has a step at each rounded value, if these are so few."""
 _FEW_PEOPLE, _KNOWN = 0.01, 3.0
 """People at a bound that is no atom are told of if it is nearly sure that there are more than so few, and how many, to
 within this factor. Without answers that tell of them it is 17: the prior expects some, but knows of none.
@@ -224,8 +226,10 @@ class DistributionPopulation:
 
     @property
     def steps(self) -> tuple[float, ...]:
-        """The atoms, declared or found, and all bounds."""
-        return self.distribution.support.points
+        """The atoms, declared or found, all bounds, and each value where these are rounded and few differ much."""
+        support = self.distribution.support
+        low, high = self.mean_quantiles(_NEARLY_ALL).tolist()
+        return tuple(np.union1d(support.points, support.values_between(low, high, _MOST_STEPS)).tolist())
 
     @property
     def atoms(self) -> tuple[float, ...]:

@@ -16,6 +16,8 @@ __all__ = ["BasePosterior"]
 
 _ROUNDING = 1e-9
 """The least scale to begin with, as a share of the location."""
+_KNOWN = 1e-6
+"""How precisely a location and a log scale are known where values are so few that answers need not tell both apart."""
 
 
 class BasePosterior:
@@ -28,9 +30,10 @@ class BasePosterior:
         if not observations:
             raise ValueError("a base is fitted to at least one answer")
         self._observations = observations
+        self._support = support
         self._log_odds, self._root = support.log_odds, support.log_odds_root
         self._atoms = len(support.points)
-        self._farthest = support.farthest
+        self._least = 0.0 if support.decimals is None else _KNOWN
 
     def base(self, point: FloatArray) -> FittedBase:
         """The base of one part or two."""
@@ -59,7 +62,7 @@ class BasePosterior:
         apart, slopes = base.places()
         gradient = np.concatenate([base.whitened / base.sds + apart @ slopes, point[len(base.sds) :]])
         wide = np.isin(np.arange(len(base.sds)), base.wide)
-        precision = np.diag(np.concatenate([np.where(wide, 0.0, base.sds**-2.0), np.ones(self._atoms)]))
+        precision = np.diag(np.concatenate([np.where(wide, self._least, base.sds**-2.0), np.ones(self._atoms)]))
         precision[: len(base.sds), : len(base.sds)] += slopes.T @ slopes
         return gradient, precision
 
@@ -119,10 +122,11 @@ class BasePosterior:
 
     def _within(self, point: FloatArray) -> FloatArray:
         """The point whose locations and scales are the nearest that the support allows."""
-        if math.isinf(self._farthest):
+        farthest, decimals = self._support.farthest, self._support.decimals
+        if math.isinf(farthest) and decimals is None:
             return point
-        widest, found = math.log(self._farthest / 3), point.copy()
+        widest, found = math.log(farthest / 3), point.copy()
         for i in self.base(point).wide[::2]:
-            found[i] = point[i].clip(-self._farthest, self._farthest)
-            found[i + 1] = min(point[i + 1], widest)
+            found[i] = point[i].clip(-farthest, farthest)
+            found[i + 1] = min(max(point[i + 1], self._support.least_log_scale(found[i])), widest)
         return found

@@ -62,7 +62,10 @@ class Distribution:
     @property
     def atom_shares(self) -> Draws:
         """The share of the population at each atom, shape (n, atoms)."""
-        return Draws(self.masses[:, BINS:])
+        if self.support.decimals is None:
+            return Draws(self.masses[:, BINS:])
+        points = np.array(self.support.points)
+        return Draws(self.cdf(points).values - self.cdf(np.nextafter(points, -np.inf)).values)
 
     @property
     def mean_value(self) -> Draws | None:
@@ -121,8 +124,11 @@ class Distribution:
         return Draws(values)
 
     def density(self, x: FloatArray) -> Draws:
-        """The density of the values that are no atoms, as a share of the population, at each of `x` (k,)."""
-        y = self.support.coordinate(x)
+        """The density of the values that are no atoms, as a share of the population, at each of `x` (k,).
+
+        That of the numbers of which they are the rounded ones, where values have only so many decimals.
+        """
+        y = self.support.smooth_coordinate(x)
         places = self.base.cdf(y) * BINS - 0.5
         left = np.floor(places).astype(int)
         part = places - left

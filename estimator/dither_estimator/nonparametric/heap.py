@@ -18,6 +18,8 @@ __all__ = ["numbers_asked", "with_heap"]
 _LEVELS, _MANY = np.linspace(0.05, 0.95, 91), 20
 """A fifth of the people, between the first of these levels and the last, are many."""
 _ENDS = np.array([0.01, 0.99])
+_HALF = np.array([0.25, 0.5, 0.75])
+"""Half of the people between these levels are many where values are rounded, of which many people have each."""
 _ALIKE, _NARROW = 1e-10, 1e-6
 """Many nearly have one number if they lie in so small a part of it, or of the range of all but the outermost people,
 once it is known where these are."""
@@ -35,11 +37,14 @@ _DIGITS = 8
 
 def with_heap(support: Support, base: Base) -> Support:
     """The support with the number as an atom that many of the people whom a base describes nearly have, if any is."""
-    values = support.value(base.quantile(_LEVELS))
+    if support.decimals is not None:
+        low, middle, high = support.value(base.quantile(_HALF)).tolist()
+        return support.beside([middle]) if low == high and _may_be_found(middle, support) else support
+    values = support.smooth_value(base.quantile(_LEVELS))
     first = int(np.argmin(values[_MANY:] - values[:-_MANY]))
     low, middle, high = values[first : first + _MANY + 1 : _MANY // 2].tolist()
     alike = _ALIKE * max(abs(middle), _ZERO)
-    spread = float(np.ptp(support.value(base.quantile(_ENDS)))) if isinstance(base, FittedBase) else 0.0
+    spread = float(np.ptp(support.smooth_value(base.quantile(_ENDS)))) if isinstance(base, FittedBase) else 0.0
     narrow = max(alike, _NARROW * spread)
     if not high - low <= narrow:
         return support
@@ -53,7 +58,12 @@ def with_heap(support: Support, base: Base) -> Support:
 
 
 def numbers_asked(support: Support, counts: Counts) -> list[float]:
-    """The numbers that were asked about like atoms, with a cut just before them, and are none; increasing."""
+    """The numbers that were asked about like atoms, with a cut just before them, and are none; increasing.
+
+    Where values are rounded, such a cut is that of any question.
+    """
+    if support.decimals is not None:
+        return []
     numbers = {math.nextafter(cut, math.inf) for query in counts for cut in query.edges}
     return sorted(each for each in numbers if float(f"{each:.{_DIGITS}g}") == each and _may_be_found(each, support))
 

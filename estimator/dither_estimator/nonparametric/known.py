@@ -46,10 +46,14 @@ class KnownPopulation:
     def of_member(
         cls, family: Family, theta: FloatArray, transform: Transform, support: Support = ANYWHERE
     ) -> "KnownPopulation":
-        """The population of the member `theta` (d,) of a family that holds on the transformed scale."""
+        """The population of the member `theta` (d,) of a family that holds on the transformed scale.
+
+        Its values are rounded where those of the support are.
+        """
         row = theta[np.newaxis]
 
         def cdf(x: FloatArray) -> FloatArray:
+            x = support.smooth(x)
             if transform == "identity":
                 return family.cdf(row, x)[0]
             below = family.cdf(row, np.log(np.where(x > 0, x, 1.0)))[0]

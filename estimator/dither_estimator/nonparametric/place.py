@@ -92,7 +92,7 @@ class Place:
         together = self.support.atoms and len(self.kinds.counts)
         drawn = self._together(rng, size) if together else self._given(rng, size)[0]
         inner = base.quantile(np.arange(1, bins) / bins)
-        below = _t_cdf(inner, self.prior.locations(drawn[:, 0]), np.exp(drawn[:, 1]))
+        below = _t_cdf(inner, self.prior.locations(drawn[:, 0]), np.exp(drawn[:, 1].clip(-_LARGEST_LOG, _LARGEST_LOG)))
         masses = np.diff(below, prepend=0.0, append=1.0, axis=0).T
         shares = with_logits(drawn[:, 2:])
         return np.concatenate([masses * shares[:, -1:], shares[:, :-1]], axis=1)

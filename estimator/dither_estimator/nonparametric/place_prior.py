@@ -36,7 +36,7 @@ class PlacePrior:
             margin = 0.01 * (high - low)  # a bound itself has no coordinate
             return cls._between(support, low + margin, high - margin, 1.0, 1.0)
         inner = [atom for atom in support.atoms if len(support.around(atom)) == 2]
-        if len(inner) >= _MANY and np.ptp(support.coordinate(np.array(inner))) > _LEAST_WIDTH:
+        if len(inner) >= _MANY and np.ptp(support.smooth_coordinate(np.array(inner))) > _LEAST_WIDTH:
             return cls._between(support, inner[0], inner[-1], 2.5, 2.0)
         if support.minimum is None and support.maximum is None:
             return cls(0.0, 1.0, 5.0, 1.0, 4.0)
@@ -51,7 +51,7 @@ class PlacePrior:
         cls, support: Support, low: float, high: float, spread: float, log_scale_spread: float
     ) -> "PlacePrior":
         """Where most values lie if many are between two, to begin with."""
-        start, end = support.coordinate(np.array([low, high])).tolist()
+        start, end = support.smooth_coordinate(np.array([low, high])).tolist()
         half = (end - start) / 2
         return cls(start + half, half / 2, spread, math.log(half / 2), log_scale_spread, support.farthest)
 

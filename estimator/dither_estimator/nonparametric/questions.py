@@ -5,8 +5,8 @@ and by other mechanisms, cells lie between posterior quantiles.
 """
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Container, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import chain, cycle, islice
 
@@ -21,6 +21,7 @@ from dither_estimator.nonparametric.cell_design import DISTINCT, cell_questions,
 from dither_estimator.nonparametric.deviations import BINS
 from dither_estimator.nonparametric.distribution import Distribution
 from dither_estimator.nonparametric.place import known_by
+from dither_estimator.nonparametric.rounding import unit_of
 from dither_estimator.nonparametric.support import Support
 from dither_estimator.nonparametric.unknowns import Unknowns
 
@@ -130,8 +131,12 @@ def quantile_questions(
 
 
 def _usual_cells(support: Support, epsilon: Fraction) -> int:
-    """As many as usually tell most, and one more where an atom between the bounds takes a cell out of the middle."""
-    return cells_at(epsilon) + any(len(support.around(atom)) == 2 for atom in support.atoms)
+    """As many as usually tell most, and one more where an atom between the bounds takes a cell out of the middle.
+
+    There are no more than values, but two.
+    """
+    number = cells_at(epsilon) + any(len(support.around(atom)) == 2 for atom in support.atoms)
+    return int(max(min(number, support.value_count), 2))
 
 
 def _cuts(mean: Distribution, edges: int, offset: float, turn: int) -> tuple[float, ...]:
@@ -170,15 +175,26 @@ def _values_at(mean: Distribution, levels: FloatArray) -> FloatArray:
 
 
 def _increasing(cuts: list[float], fixed: tuple[float, ...], support: Support) -> tuple[float, ...]:
-    """All of the cuts, moved to the nearest numbers that are free where several are equal."""
+    """All of the cuts, moved to the nearest values that are free where several are equal, or else to other numbers."""
     taken = set(fixed)
-    low, high = support.inside(np.array([-math.inf, math.inf])).tolist()
     for cut in cuts:
-        above = below = cut + 0.0
-        while above in taken and below in taken:
-            above, below = min(math.nextafter(above, math.inf), high), max(math.nextafter(below, -math.inf), low)
-        taken.add(below if above in taken else above)
+        free = _free(cut + 0.0, taken, support)
+        if free is None:
+            free = _free(cut + 0.0, taken, replace(support, decimals=None))
+        assert free is not None
+        taken.add(free)
     return tuple(sorted(taken))
+
+
+def _free(cut: float, taken: Container[float], support: Support) -> float | None:
+    """The value nearest to a cut that is not taken; None if all are."""
+    low, high = support.inside(np.array([-math.inf, math.inf])).tolist()
+    above = below = cut
+    while above in taken and below in taken:
+        if (below, above) == (low, high):
+            return None
+        above, below = min(support.next_to(above, math.inf), high), max(support.next_to(below, -math.inf), low)
+    return below if above in taken else above
 
 
 def _thresholds(mean: Distribution, question: Query, shifts: int, first: int) -> list[Query]:
@@ -196,6 +212,8 @@ def _intervals(mean: Distribution, template: IntervalQuery, threshold: Query, sh
     offsets = (np.arange(number) + 0.5) / number / 2
     lows, highs = _values_at(mean, offsets), _values_at(mean, offsets + 0.5)
     least = _MIN_ROUNDINGS * template.levels * np.spacing(np.maximum(np.abs(lows), np.abs(highs)))
+    if mean.support.decimals is not None:
+        least = np.maximum(least, template.levels * unit_of(mean.support.decimals))
     lows, highs = np.minimum(lows, highs - least), np.maximum(highs, lows + least)
     ends = zip(lows.tolist(), highs.tolist(), strict=True)
     return [

@@ -14,6 +14,7 @@ import numpy as np
 
 from dither_client import Transform
 from dither_estimator.families import FloatArray
+from dither_estimator.nonparametric.rounding import halfway, rounded, unit_of
 
 __all__ = ["ANYWHERE", "LARGEST", "Support"]
 
@@ -26,6 +27,8 @@ _SHARING = 12.0
 """Atoms so many places apart share a part that is smaller by the factor e."""
 _FARTHEST = 36.0
 """From this coordinate on a value below the larger of two bounds is, in floating point, that bound."""
+_UNIT_IN_SCALES = 6.0
+"""So many scales in a unit of rounded values are the most."""
 _SMALLEST = float(np.finfo(float).smallest_subnormal)
 
 
@@ -35,6 +38,9 @@ class Support:
 
     The coordinate y maps the values between minimum and maximum onto the real line: the value x itself without bounds,
     `log(x - minimum)`, `-log(maximum - x)`, or `log((x - minimum) / (maximum - x))`.
+
+    Where values have only so many decimals, it is that of a number which is smoothly distributed, and of which the
+    value is the rounded one. Then bounds are half a unit further apart.
     """
 
     minimum: float | None = None
@@ -42,6 +48,8 @@ class Support:
     maximum: float | None = None
     atoms: tuple[float, ...] = ()
     """Points that many people are known to have exactly, increasing."""
+    decimals: int | None = None
+    """How many decimals values have; None where they may have any."""
 
     def __post_init__(self) -> None:
         numbers = [*self.atoms, *(bound for bound in (self.minimum, self.maximum) if bound is not None)]
@@ -70,6 +78,24 @@ class Support:
         return math.inf if self.minimum is None or self.maximum is None else _FARTHEST
 
     @cached_property
+    def value_count(self) -> float:
+        """How many values people can have; infinite where that is not limited."""
+        if self.minimum is None or self.maximum is None or self.decimals is None:
+            return math.inf
+        start, end = self.ends
+        return float(round((end - start) / unit_of(self.decimals)))
+
+    def least_log_scale(self, y: float) -> float:
+        """The logarithm of a scale that answers can tell from smaller ones, around a coordinate.
+
+        Where values are rounded, a few lie in another unit than most if the scale is a sixth of a unit.
+        """
+        if self.decimals is None:
+            return -math.inf
+        slope = float(self.slope(self.smooth_value(np.array([y])))[0])
+        return math.log(max(slope * unit_of(self.decimals) / _UNIT_IN_SCALES, _SMALLEST))
+
+    @cached_property
     def log_odds(self) -> FloatArray:
         """The prior mean of the logarithm of each point's mass, relative to that of all values that are no points.
 
@@ -95,53 +121,90 @@ class Support:
         return np.linalg.cholesky(covariance)
 
     def coordinate(self, x: FloatArray) -> FloatArray:
-        """The coordinates of values of any shape; those of values at the bounds and beyond them are infinite.
+        """The coordinates of values of any shape: of two people, the one with the larger value has the larger one.
 
-        So is that of the last number before the maximum: who is not at or below it has the maximum itself.
+        At or below the coordinate of x lie those whose value is at most x. Those of bounds and beyond are infinite, and
+        so is that of the last number before the maximum: who is not at or below it has the maximum itself.
         """
+        return self.smooth_coordinate(self.smooth(x))
+
+    def smooth(self, x: FloatArray) -> FloatArray:
+        """The largest numbers that are rounded to values of at most x, of any shape: x itself without rounding."""
+        values = np.asarray(x, dtype=float).clip(-LARGEST, LARGEST)
+        return values if self.decimals is None else halfway(values, self.decimals)
+
+    def smooth_coordinate(self, x: FloatArray) -> FloatArray:
+        """The coordinates of numbers of any shape that are not rounded."""
         values = np.asarray(x, dtype=float).clip(-LARGEST, LARGEST)
         if self.minimum is None and self.maximum is None:
             return values
+        start, end = self.ends
         above, below = np.zeros(values.shape), np.zeros(values.shape)
         if self.minimum is not None:
-            above = _log(values - self.minimum)
+            above = _log(values - start)
         if self.maximum is not None:
-            below = _log(self.maximum - values)
-        highest = math.nextafter(self._highest, -math.inf)  # between it and the maximum there are no values
-        outside = (values <= self._lowest) | (values >= highest)
-        ends = np.where(values <= self._lowest, -np.inf, np.inf)
+            below = _log(end - values)
+        highest = math.nextafter(end, -math.inf)  # between it and the maximum there are no values
+        outside = (values <= start) | (values >= highest)
+        ends = np.where(values <= start, -np.inf, np.inf)
         return np.where(outside, ends, np.where(outside, 0.0, above) - np.where(outside, 0.0, below))
 
     def value(self, y: FloatArray) -> FloatArray:
         """The values at coordinates of any shape, rounded; as a float one may be equal to a bound."""
+        return self.rounded(self.smooth_value(y))
+
+    def rounded(self, x: FloatArray) -> FloatArray:
+        """The nearest values to numbers of any shape: the numbers themselves without rounding."""
+        return x if self.decimals is None else rounded(x, self.decimals).clip(self._lowest, self._highest)
+
+    def values_between(self, low: float, high: float, most: int) -> FloatArray:
+        """All values from one to another, (k,); none if there are more than `most`, or values are not rounded."""
+        if self.decimals is None or not high - low < most * unit_of(self.decimals):
+            return np.empty(0)
+        number = round((high - low) / unit_of(self.decimals))
+        return rounded(np.linspace(low, low + number * unit_of(self.decimals), number + 1), self.decimals)
+
+    def smooth_value(self, y: FloatArray) -> FloatArray:
+        """The numbers at coordinates of any shape, of which values are the rounded ones."""
         places = np.asarray(y, dtype=float)
         largest = math.log(LARGEST)
         if self.minimum is None and self.maximum is None:
             return places.clip(-LARGEST, LARGEST)
+        start, end = self.ends
         if self.maximum is None:
-            return np.minimum(self._lowest + np.exp(places.clip(-800, largest)), LARGEST)
+            return np.minimum(start + np.exp(places.clip(-800, largest)), LARGEST)
         if self.minimum is None:
-            return np.maximum(self._highest - np.exp((-places).clip(-800, largest)), -LARGEST)
-        width = self.maximum - self.minimum
+            return np.maximum(end - np.exp((-places).clip(-800, largest)), -LARGEST)
+        width = end - start
         share = 1 / (1 + np.exp(np.abs(places).clip(0, 700)))  # from the nearer bound, which loses no digits
-        return np.where(places < 0, self.minimum + width * share, self.maximum - width * share)
+        return np.where(places < 0, start + width * share, end - width * share)
 
     def slope(self, x: FloatArray) -> FloatArray:
-        """The derivative of the coordinate at values of any shape; 0 at the bounds and beyond them."""
+        """The derivative of `smooth_coordinate` at numbers of any shape; 0 at the bounds and beyond them."""
         values = np.asarray(x, dtype=float).clip(-LARGEST, LARGEST)
         if self.minimum is None and self.maximum is None:
             return np.ones(values.shape)
+        start, end = self.ends
         slope = np.zeros(values.shape)
         if self.minimum is not None:
-            slope += 1 / np.maximum(values - self.minimum, 1 / LARGEST)
+            slope += 1 / np.maximum(values - start, 1 / LARGEST)
         if self.maximum is not None:
-            slope += 1 / np.maximum(self.maximum - values, 1 / LARGEST)
-        return np.where((values > self._lowest) & (values < self._highest), slope, 0.0)
+            slope += 1 / np.maximum(end - values, 1 / LARGEST)
+        return np.where((values > start) & (values < end), slope, 0.0)
 
     def around(self, atom: float) -> tuple[float, ...]:
         """The cuts that separate an atom from all other values: one at a bound, else two."""
-        before = math.nextafter(atom, -math.inf)
+        before = self.next_to(atom, -math.inf)
         return (*((before,) if atom > self._lowest else ()), *((atom,) if atom < self._highest else ()))
+
+    def next_to(self, x: float, towards: float) -> float:
+        """The value that comes after a number, up or down, whichever is `towards`."""
+        number = math.nextafter(x, towards)
+        if self.decimals is None:
+            return number
+        unit = math.copysign(unit_of(self.decimals), towards - x)
+        value = float(rounded(np.array([x + unit]), self.decimals)[0])
+        return max(value, number) if towards > x else min(value, number)
 
     def beside(self, numbers: Collection[float]) -> "Support":
         """The same support with these numbers as atoms, too."""
@@ -155,9 +218,21 @@ class Support:
             return low, high
         return math.log(low) if low > 0 else -math.inf, math.log(high) if 0 < high < math.inf else math.inf
 
+    @cached_property
+    def ends(self) -> tuple[float, float]:
+        """Between which numbers those lie of which values are the rounded ones."""
+        if self.decimals is None:
+            return self._lowest, self._highest
+        before = math.nextafter(self._lowest, -math.inf)
+        low, high = halfway(np.array([before, self._highest]), self.decimals).tolist()
+        return low, high
+
     def inside(self, x: FloatArray) -> FloatArray:
-        """The nearest values strictly between the bounds."""
-        return x.clip(math.nextafter(self._lowest, math.inf), math.nextafter(self._highest, -math.inf))
+        """The nearest numbers strictly between the bounds; of rounded values, those that are below another."""
+        if self.decimals is None:
+            return x.clip(math.nextafter(self._lowest, math.inf), math.nextafter(self._highest, -math.inf))
+        last = rounded(np.array([self._highest - unit_of(self.decimals)]), self.decimals)[0]
+        return x.clip(self._lowest, last)
 
     @property
     def _lowest(self) -> float:

@@ -3,11 +3,15 @@
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
+
 from dither_estimator.specification.fields import MAXIMUM_OF_LOGARITHMS, SpecificationError, read_range
 from dither_estimator.specification.specification import Specification
 
 __all__ = ["new_specification", "refuse_contradictions"]
 
+_FEWEST_VALUES = 2
+"""People with fewer are all alike."""
 _MOST_DRAWS, _MOST_SHARES = 1_000_000, 4_000_000
 """The most draws of the distributions of all groups, and of shares of categories in all groups: some seconds of work,
 and about a gigabyte.
@@ -34,10 +38,25 @@ def refuse_contradictions(specification: Specification, data: Mapping[str, Any])
             refuse_contradictions(part.specification, fields)
         except SpecificationError as error:
             raise SpecificationError(f"the component {part.name}: {error}") from None
+    _refuse_numbers_that_nobody_can_have(specification)
     _refuse_bounds_beside_all_values(specification, data)
     _refuse_a_range_beside_all_values(specification, data)
     _refuse_a_question_beside_all_values(specification)
     _refuse_too_many_draws(specification)
+
+
+def _refuse_numbers_that_nobody_can_have(specification: Specification) -> None:
+    """Raises `SpecificationError` if an atom has more decimals than values, or all values are equal."""
+    support = specification.support
+    if support.decimals is None:
+        return
+    if not np.array_equal(support.rounded(np.array(support.atoms)), support.atoms):
+        raise SpecificationError(f"atoms must have at most {support.decimals} decimals: correct atoms or decimals")
+    if support.value_count < _FEWEST_VALUES:
+        raise SpecificationError(
+            f"minimum and maximum must have {_FEWEST_VALUES} values between them with {support.decimals} decimals, or "
+            "more: correct these"
+        )
 
 
 def _refuse_bounds_beside_all_values(specification: Specification, data: Mapping[str, Any]) -> None:

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any, Literal
@@ -14,6 +14,7 @@ from dither_client import Transform
 from dither_client.mechanisms.epsilon import epsilon_text, wire_epsilon
 from dither_client.mechanisms.grouped_randomized_response import MAX_CATEGORIES, GroupedRandomizedResponse
 from dither_client.mechanisms.query import MAX_EPSILON
+from dither_client.typed_numbers import MAX_DECIMALS
 from dither_estimator.design.goal import Goal, parse_goal
 from dither_estimator.design.laplace import PAPER_LEVELS
 from dither_estimator.design.registry import MECHANISMS, STATING_RHO, Mechanism
@@ -112,16 +113,18 @@ def read_family(name: Any) -> Family:
 
 
 def read_support(data: Mapping[str, Any]) -> Support:
-    """Where the values of a distribution without a family lie, and the atoms among them; from 0 on with `log`."""
+    """Where the values of a distribution without a family lie, and the atoms among them; from 0 on with `log`.
+
+    Values that may be typed with so many `decimals` have no more.
+    """
     transform = read_choice("transform", given(data, "transform", "identity"), NONPARAMETRIC.transforms)
     atoms = () if data.get("atoms") is None else data["atoms"]
     if not isinstance(atoms, list | tuple) or len(atoms) > MAX_ATOMS:
         raise SpecificationError(f"atoms must be a list of at most {MAX_ATOMS} numbers")
-    if transform != "log":
-        return _support(data, {}, atoms)
-    if data.get("maximum") is not None and _finite("maximum", data["maximum"]) <= 0:
+    if transform == "log" and data.get("maximum") is not None and _finite("maximum", data["maximum"]) <= 0:
         raise SpecificationError(MAXIMUM_OF_LOGARITHMS)
-    return _support(data, {"minimum": 0.0}, atoms)
+    decimals = read_integer("decimals", data.get("decimals"), None, 0, MAX_DECIMALS)
+    return replace(_support(data, {"minimum": 0.0} if transform == "log" else {}, atoms), decimals=decimals)
 
 
 def read_bounds(data: Mapping[str, Any]) -> Support:
@@ -144,7 +147,7 @@ def _support(data: Mapping[str, Any], usual: Mapping[str, float], atoms: Sequenc
     if len({f"{point:.12g}" for point in points}) < len(points):
         raise SpecificationError("atoms must differ in their first 12 digits, by which results name them")
     try:
-        return Support(**limits, atoms=tuple(points))
+        return Support(limits.get("minimum"), limits.get("maximum"), tuple(points))
     except ValueError as error:
         raise SpecificationError(str(error)) from None
 
@@ -194,7 +197,8 @@ def read_around(support: Support, data: Mapping[str, Any]) -> tuple[float, float
         raise SpecificationError("range must not end above maximum")
     usable = max(abs(low), abs(high)) <= LARGEST
     if usable:
-        first, last = support.coordinate(low + (high - low) * np.array([_RANGE_MARGIN, 1 - _RANGE_MARGIN])).tolist()
+        ends = low + (high - low) * np.array([_RANGE_MARGIN, 1 - _RANGE_MARGIN])
+        first, last = support.smooth_coordinate(ends).tolist()
         usable = last - first > max(_NARROWEST_RANGE * max(abs(first), abs(last)), 1 / LARGEST)
     if not usable:
         raise SpecificationError(f"range must be of numbers that are at most {LARGEST:g} and not all but equal")

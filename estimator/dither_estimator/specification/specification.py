@@ -65,7 +65,7 @@ from dither_estimator.specification.with_family import default_prior, fields_of_
 __all__ = ["ComponentSpecification", "Policy", "Specification", "SpecificationError"]
 
 SERVICE_FIELDS = frozenset({
-    "name", "question", "unit", "period_of_value", "decimals", "organisation", "contact", "privacy_url", "thank_you",
+    "name", "question", "unit", "period_of_value", "organisation", "contact", "privacy_url", "thank_you",
     "pages", "opens_at", "closes_at", "max_answers", "keep_answers", "keep_answers_days", "keep_days", "admission",
     "visibility",
 })  # fmt: skip
@@ -77,7 +77,7 @@ EXACT_FIELDS = frozenset({"epsilon", "epsilon_choices", "rho"})
 _FIELDS = (
     "family", "transform", "prior", "range", "epsilon", "epsilon_choices", "rho", "goal", "policy", "mechanism",
     "levels", "particles", "misfit_check", "misfit_looks", "families", "discriminate", "member_cuts",
-    "minimum", "maximum", "atoms", "categories", "groups", "period", "drift", "panel", "components",
+    "minimum", "maximum", "atoms", "decimals", "categories", "groups", "period", "drift", "panel", "components",
 )  # fmt: skip
 
 MAX_DRAWS = 10_000

@@ -159,7 +159,8 @@ def _of_groups(rng: np.random.Generator, specification: Specification, drawing: 
             drawing, f"the parameters of each of the {len(labels)} groups, or of all"
         )
         families = _families(drawing.family, specification.family, len(labels), "group")
-        draws = members_by_group(rng, families, truth, labels, specification.transform)
+        decimals = specification.support.decimals
+        draws = members_by_group(rng, families, truth, labels, specification.transform, decimals)
     people = draw_groups(rng, draws, respondents)
     # With `shares` the whole population is not the people who answer.
     of_all = not specification.categories and specification.groups.shares is None
@@ -212,8 +213,10 @@ def _population(rng: np.random.Generator, asked: Asked, drawing: Drawing) -> Pop
     if respondents is None:
         fail(_HOW_MANY, 2)
     drawn = _drawable(found)
-    people = draw_population(rng, drawn, parse_truth(truth or "", drawn), asked.transform, respondents)
-    return replace(people, truth=quantiles_of(people.values)) if asked.family == NONPARAMETRIC.name else people
+    shapeless = asked.family == NONPARAMETRIC.name
+    decimals = asked.fields.get("decimals") if shapeless else None
+    people = draw_population(rng, drawn, parse_truth(truth or "", drawn), asked.transform, respondents, decimals)
+    return replace(people, truth=quantiles_of(people.values)) if shapeless else people
 
 
 def _number_of_categorical(data: Path | None, respondents: int | None) -> int:

@@ -43,14 +43,20 @@ class GroupedPeople:
 
 
 def members_by_group(
-    rng: np.random.Generator, families: Sequence[Family], text: str, labels: Sequence[str], transform: Transform
+    rng: np.random.Generator,
+    families: Sequence[Family],
+    text: str,
+    labels: Sequence[str],
+    transform: Transform,
+    decimals: int | None = None,
 ) -> dict[str, Draw]:
     """What draws people of each group from a member of its family, by label. Raises `InvalidPopulation`.
 
     `text` has the parameters of each group, in the order of the labels, separated by semicolons, or one set for all.
+    `decimals` as for `draw_population`.
     """
     return {
-        label: partial(draw_population, rng, family, parse_truth(part, family), transform)
+        label: partial(draw_population, rng, family, parse_truth(part, family), transform, decimals=decimals)
         for label, family, part in zip(labels, families, _parts(text, labels), strict=True)
     }
 

@@ -127,9 +127,17 @@ def described(values: FloatArray) -> dict[str, float]:
 
 
 def draw_population(
-    rng: np.random.Generator, family: Family, truth: Mapping[str, float], transform: Transform, size: int
+    rng: np.random.Generator,
+    family: Family,
+    truth: Mapping[str, float],
+    transform: Transform,
+    size: int,
+    decimals: int | None = None,
 ) -> Population:
-    """`size` independent draws from the member `truth`. Raises `InvalidPopulation` if they have no finite values."""
+    """`size` independent draws from the member `truth`, rounded to so many decimals; None for all that they have.
+
+    Raises `InvalidPopulation` if they have no finite values.
+    """
     values = family.sample(rng, np.array([truth[name] for name in family.names]), size)
     if transform == "log":
         with np.errstate(over="ignore"):
@@ -137,7 +145,7 @@ def draw_population(
     if not np.isfinite(values).all():
         where = "with transform log the values themselves" if transform == "log" else "values"
         raise InvalidPopulation(f"the truth has values that are too large: {where} must be finite")
-    return Population(values, dict(truth))
+    return Population(values if decimals is None else values.round(decimals), dict(truth))
 
 
 def read_population(

@@ -32,6 +32,8 @@ def test_values_lie_where_the_specification_says() -> None:
     assert spec.around == (1.0, 90.0)
     assert read(transform="log").support == Support(minimum=0.0)
     assert read(transform="log", minimum=5).support == Support(minimum=5.0)
+    assert read(minimum=0, decimals=2, atoms=[0.29]).support == Support(0.0, atoms=(0.29,), decimals=2)
+    assert read(family="normal", decimals=2).support == ANYWHERE
     assert read(family="normal", minimum=-5, maximum=1e9).support == Support(-5.0, 1e9)  # which devices hold values to
     assert read(family="normal", transform="log").support == ANYWHERE
 
@@ -76,6 +78,8 @@ def test_staircases_without_a_family_are_those_whose_sets_are_cells() -> None:
         ({"transform": "sqrt"}, "transform must be one of identity, log"),
         ({"minimum": 3, "maximum": 2}, "the minimum must be below the maximum"),
         ({"minimum": "0"}, "minimum must be a number"),
+        ({"decimals": 7}, "decimals must be an integer from 0 to 6"),
+        ({"decimals": 1.0}, "decimals must be an integer from 0 to 6"),
         ({"minimum": True}, "minimum must be a number"),
         ({"maximum": float("inf")}, "maximum must be a number"),
         ({"minimum": float("nan")}, "minimum must be a number"),

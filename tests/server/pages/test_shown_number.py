@@ -15,7 +15,7 @@ COMPONENTS: list[dict[str, Any]] = [
 
 
 def answered(site: Site) -> str:
-    """A collection of a yes or no, of whole numbers, and of gifts, which a third of the people have none of."""
+    """A collection of a yes or no, of whole numbers, and of gifts, of which a third have none, and all others 50."""
     rng = random.Random(5)
     people = [
         (int(rng.random() < 0.7), sum(rng.random() < 0.2 for _ in range(8)), rng.choice((0.0, 1.0, 1.0)) * 50)
@@ -43,7 +43,7 @@ def test_each_number_has_charts_and_words_of_its_own(site: Site) -> None:
         }
         now = {level: charts[name]["parameters"]["quantile_0.5"][level][-1] for level in ("q05", "q50", "q95")}
         assert now == {level: posterior[name]["quantiles"]["0.5"][level] for level in now}
-    assert [atom["x"] for atom in charts["gifts"]["atoms"]] == [0.0]
+    assert [atom["x"] for atom in charts["gifts"]["atoms"]] == [0.0, 50.0]
 
     text = site.client.get(path).text
     share = posterior["smokes"]["mean_value"]

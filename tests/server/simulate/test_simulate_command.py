@@ -181,6 +181,17 @@ def test_numbers_for_people_have_no_exponent_and_their_unit(capsys: pytest.Captu
     assert re.search(r"Half of the people have \d+ kg or less \(90% sure: \d+ to \d+\)", capsys.readouterr().out)
 
 
+def test_people_have_no_more_decimals_than_may_be_typed(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """Where no family is assumed: those who answer have typed their numbers."""
+    spec = tmp_path / "spec.json"
+    spec.write_text('{"epsilon": 5, "decimals": 0}')
+    arguments = ["--spec", str(spec), "--truth", "mu=50,sigma=0.8", "--respondents", "3000", "--seed", "1"]
+    found = report(capsys, *arguments, "--in-process")
+    assert set(found["truth"].values()) == {49.0, 50.0, 51.0}
+    for level in ("0.1", "0.5", "0.9"):
+        assert found["quantiles"][level]["q50"] == found["truth"][level]
+
+
 def test_a_truth_is_written_as_it_is_however_little_is_known(capsys: pytest.CaptureFixture[str]) -> None:
     """Beside an interval of a thousand times its size, too."""
     assert run(["simulate", *TRUTH, "--respondents", "30", "--epsilon", "1", "--seed", "4", "--in-process"]) == 0
