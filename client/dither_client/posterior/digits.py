@@ -38,8 +38,8 @@ def population_rows(
 ) -> list[tuple[str, str, str, str]]:
     """A row for each quantile and for the population's mean: its name, posterior mean, sd and central 90%.
 
-    They have the digits that are known, at most so many `decimals`, unless that is None. A mean that lies outside the
-    central 90% is that of a few draws very far away, and is left out with its sd.
+    They have the digits that are known; quantiles at most so many `decimals`, unless that is None. A mean that lies
+    outside the central 90% is that of a few draws very far away, and is left out with its sd.
     """
     found = population_numbers(quantiles, mean_value, atoms, decimals)
     inside = {name: each.q05 <= each.mean <= each.q95 for name, each in _named(quantiles, mean_value).items()}
@@ -60,7 +60,10 @@ def population_numbers(
     finest = finest_decimals(each.q50 for name, each in named.items() if name != _MEAN)
     exactly, most = {float(atom) for atom in atoms or ()}, finest if decimals is None else decimals
     largest = largest_number((quantiles or {}).values())
-    return {name: summary_numbers(each, most, exactly, finest, largest) for name, each in named.items()}
+    return {
+        name: summary_numbers(each, finest if name == _MEAN else most, exactly, finest, largest)
+        for name, each in named.items()
+    }
 
 
 def _named(

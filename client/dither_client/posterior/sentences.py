@@ -270,10 +270,10 @@ def population_lines(
     if mean_value is not None and zeros_and_ones(distribution):
         low, middle, high = (f"{100 * share:.1f}" for share in (mean_value.q05, mean_value.q50, mean_value.q95))
         return [f"{middle}% have 1 (90% sure: {low} to {high}%).", *shares]
-    most = finest_decimals(each.q50 for each in (quantiles or {}).values()) if decimals is None else decimals
-    lines = _quantile_lines(quantiles, distribution, at.keys(), of, most)
+    finest = finest_decimals(each.q50 for each in (quantiles or {}).values())
+    lines = _quantile_lines(quantiles, distribution, at.keys(), of, finest if decimals is None else decimals)
     if lines and mean_value is not None:
-        average, between = median_and_band(mean_value, most, set(), largest_number((quantiles or {}).values()))
+        average, between = median_and_band(mean_value, finest, set(), largest_number((quantiles or {}).values()))
         lines.append(f"The average is {average}{of} ({between}).")
     return [*lines, *people, *shares]
 

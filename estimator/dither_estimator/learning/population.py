@@ -198,7 +198,7 @@ class DistributionPopulation:
 
     @property
     def discrete(self) -> bool:
-        return False
+        return self.distribution.support.is_scale
 
     @property
     def yes_or_no(self) -> bool:
@@ -211,6 +211,8 @@ class DistributionPopulation:
         return self.distribution.quantile(levels)
 
     def density(self, x: FloatArray) -> Draws:
+        if self.discrete:
+            return Draws(self.cdf(x).values - self.cdf(x - 1).values)
         return self.distribution.density(x)
 
     def points(self, levels: FloatArray) -> FloatArray:
@@ -233,7 +235,10 @@ class DistributionPopulation:
 
     @property
     def atoms(self) -> tuple[float, ...]:
-        """The atoms, declared or found, and the bounds that answers show some people to have exactly."""
+        """The atoms, declared or found, and the bounds that answers show some people to have exactly.
+
+        On a scale, where each value has its own share, those that were declared or found alone.
+        """
         return tuple(np.array(self.distribution.support.points)[self._shown].tolist())
 
     @property
@@ -244,4 +249,5 @@ class DistributionPopulation:
     def _shown(self) -> npt.NDArray[np.bool_]:
         support, shares = self.distribution.support, self.distribution.atom_shares.values
         least, most = np.quantile(shares, _SURE, axis=0)
-        return np.isin(support.points, support.atoms) | ((least > _FEW_PEOPLE) & (most < _KNOWN * least))
+        at_bounds = (least > _FEW_PEOPLE) & (most < _KNOWN * least) & (not self.discrete)
+        return np.isin(support.points, support.atoms) | at_bounds

@@ -29,6 +29,8 @@ _FARTHEST = 36.0
 """From this coordinate on a value below the larger of two bounds is, in floating point, that bound."""
 _UNIT_IN_SCALES = 6.0
 """So many scales in a unit of rounded values are the most."""
+_MOST_ON_SCALE = 101
+"""A scale from 0 to 100 has so many values."""
 _SMALLEST = float(np.finfo(float).smallest_subnormal)
 
 
@@ -84,6 +86,11 @@ class Support:
             return math.inf
         start, end = self.ends
         return float(round((end - start) / unit_of(self.decimals)))
+
+    @property
+    def is_scale(self) -> bool:
+        """Whether values are a few whole numbers, as ratings from 1 to 5 are."""
+        return self.decimals == 0 and self.value_count <= _MOST_ON_SCALE
 
     def least_log_scale(self, y: float) -> float:
         """The logarithm of a scale that answers can tell from smaller ones, around a coordinate.

@@ -148,7 +148,12 @@ def _unassumed(specification: Specification) -> str | None:
         return _CATEGORIES
     if specification.components:
         return _COMPONENTS
-    return _NO_FAMILY if specification.nonparametric else None
+    if not specification.nonparametric:
+        return None
+    decimals = specification.support.decimals
+    if decimals is None:
+        return _NO_FAMILY
+    return f"{_NO_FAMILY} All values are taken to {f'have at most {decimals} decimals' if decimals else 'be whole'}."
 
 
 def basis(specification: Specification, posterior: PosteriorReply) -> str:

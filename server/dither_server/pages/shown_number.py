@@ -50,7 +50,7 @@ def narrow_goals(specification: Specification, terms: Mapping[str, Any]) -> list
 
 def _number(name: str, title: str, specification: Specification, asked: Mapping[str, Any]) -> ShownNumber:
     unit, decimals = unit_text(asked), asked.get("decimals")
-    if specification.family.discrete:
+    if specification.family.discrete or specification.support.is_scale:
         return ShownNumber(
             name, title, unit, decimals, "share of the people", "The share of the people with each value.", ""
         )

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from dither_client.posterior.digits import population_rows
 from dither_client.posterior.names import distribution_name
 from dither_client.posterior.particles import Particles
 from dither_client.posterior.population import quantile_at, share_at
@@ -118,6 +119,12 @@ def test_the_sentences_round_to_what_is_known() -> None:
     assert population_lines(quantiles, DISTRIBUTION, unit="€", mean_value=average)[2:] == [
         "The average is 52.0 € (50.3 to 53.7)."
     ]
+    told = population_lines(quantiles, DISTRIBUTION, decimals=0, mean_value=average)
+    assert told[0].startswith("Half of the people have 50 or less")
+    assert told[2] == "The average is 52.0 (50.3 to 53.7)."  # of whole numbers, but none itself
+    rows = {row[0]: row[1:] for row in population_rows(quantiles, average, decimals=0)}
+    assert rows["quantile_0.5"][0] == "50"
+    assert rows["mean_value"] == ("52.0", "1", "50.3 to 53.7")
     yes_or_no = replace(DISTRIBUTION, x=(0.0, 1.0))
     assert population_lines(quantiles, yes_or_no) == population_lines({}, DISTRIBUTION) == []
 

@@ -3,6 +3,8 @@
 import random
 from typing import Any
 
+import pytest
+
 from dither_estimator.specification.specification import Specification
 from dither_server.pages.shown_number import narrow_goals
 from testing.servers.site import Site, problem
@@ -22,6 +24,21 @@ def answered(site: Site) -> str:
         for _ in range(400)
     ]
     return site.answered(people, family=None, range=None, components=COMPONENTS, epsilon=8, particles=200)
+
+
+def test_of_a_scale_each_value_has_its_share(site: Site) -> None:
+    """Ratings from 1 to 5 are no density, and a bound is no atom beside the other values."""
+    people = [1 + sum(random.Random(seed).random() < 0.7 for _ in range(4)) for seed in range(400)]
+    collection = site.answered(people, family=None, range=None, minimum=1, maximum=5, decimals=0, epsilon=8)
+    charts = site.client.get(f"/collections/{collection}/charts.json").json()
+    assert charts["discrete"]
+    assert charts["atoms"] == []
+    assert charts["population"]["x"] == charts["distribution"]["x"] == [1, 2, 3, 4, 5]
+    truth = [people.count(rating) / len(people) for rating in range(1, 6)]
+    assert charts["population"]["q50"] == pytest.approx(truth, abs=0.06)
+    text = site.client.get(f"/collections/{collection}").text
+    assert "The share of the people with each value." in text
+    assert "All values are taken to be whole." in text
 
 
 def test_each_number_has_charts_and_words_of_its_own(site: Site) -> None:
