@@ -126,6 +126,8 @@ def _with_others(posterior: BasePosterior, point: FloatArray) -> list[FloatArray
     gradient, information = posterior.learnt(point, apart)
     known = information[:size, :size] + posterior.prior(point)[1]
     across, own = information[:size, size:], np.diagonal(information)[size:]
+    if not own.any():
+        return []
     left = np.maximum(own - (across * np.linalg.solve(known, across)).sum(axis=0), _LEAST * own.max())
     slopes = np.maximum(gradient[size:], 0.0)
     shares, gains = (slopes / left).clip(*_OTHERS_SHARES), slopes**2 / left / 2

@@ -70,4 +70,4 @@ def numbers_asked(support: Support, counts: Counts) -> list[float]:
 
 def _may_be_found(number: float, support: Support) -> bool:
     is_told = number == 0 or abs(number) >= _SMALLEST  # a cut at 0 is just before the smallest float
-    return is_told and number not in support.points and bool(support.inside(np.array([number]))[0] == number)
+    return is_told and number not in support.points and len(support.around(number)) == 2

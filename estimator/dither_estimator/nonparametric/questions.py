@@ -175,7 +175,7 @@ def _values_at(mean: Distribution, levels: FloatArray) -> FloatArray:
 
 
 def _increasing(cuts: list[float], fixed: tuple[float, ...], support: Support) -> tuple[float, ...]:
-    """All of the cuts, moved to the nearest values that are free where several are equal, or else to other numbers."""
+    """All of the cuts, moved to the nearest that are free where several are equal; if none is, to other numbers."""
     taken = set(fixed)
     for cut in cuts:
         free = _free(cut + 0.0, taken, support)
@@ -187,13 +187,13 @@ def _increasing(cuts: list[float], fixed: tuple[float, ...], support: Support) -
 
 
 def _free(cut: float, taken: Container[float], support: Support) -> float | None:
-    """The value nearest to a cut that is not taken; None if all are."""
+    """The cut nearest to another that is not taken; None if all are."""
     low, high = support.inside(np.array([-math.inf, math.inf])).tolist()
     above = below = cut
     while above in taken and below in taken:
         if (below, above) == (low, high):
             return None
-        above, below = min(support.next_to(above, math.inf), high), max(support.next_to(below, -math.inf), low)
+        above, below = min(support.next_cut(above, math.inf), high), max(support.next_cut(below, -math.inf), low)
     return below if above in taken else above
 
 

@@ -22,11 +22,11 @@ def rounded(x: FloatArray, decimals: int) -> FloatArray:
     return np.asarray(np.rint(x * scale) / scale + 0.0)
 
 
-def halfway(x: FloatArray, decimals: int) -> FloatArray:
-    """The middles between the largest multiple at or below numbers of any shape and the next one.
+def halfway(x: FloatArray, decimals: int, steps: int = 0) -> FloatArray:
+    """The middles between the largest multiple at or below numbers of any shape and the next one, or so many steps on.
 
     Those who have at most x, once their numbers are rounded, are those with at most this before.
     """
     scale = 10.0**decimals
     nearest = np.rint(x * scale)
-    return np.asarray((np.where(nearest / scale > x, nearest - 1, nearest) + 0.5) / scale)
+    return np.asarray((np.where(nearest / scale > x, nearest - 1, nearest) + steps + 0.5) / scale)

@@ -201,17 +201,17 @@ class Support:
 
     def around(self, atom: float) -> tuple[float, ...]:
         """The cuts that separate an atom from all other values: one at a bound, else two."""
-        before = self.next_to(atom, -math.inf)
-        return (*((before,) if atom > self._lowest else ()), *((atom,) if atom < self._highest else ()))
+        before, upto = self.next_cut(atom, -math.inf), float(self.smooth(np.array([atom]))[0])
+        return (*((before,) if atom > self._lowest else ()), *((upto,) if atom < self._highest else ()))
 
-    def next_to(self, x: float, towards: float) -> float:
-        """The value that comes after a number, up or down, whichever is `towards`."""
+    def next_cut(self, x: float, towards: float) -> float:
+        """The cut that comes after a cut or a value, up or down, whichever is `towards`."""
         number = math.nextafter(x, towards)
         if self.decimals is None:
             return number
-        unit = math.copysign(unit_of(self.decimals), towards - x)
-        value = float(rounded(np.array([x + unit]), self.decimals)[0])
-        return max(value, number) if towards > x else min(value, number)
+        upwards = towards > x
+        cut = float(halfway(np.array([x]), self.decimals, 1 if upwards else -1)[0])
+        return max(cut, number) if upwards else min(cut, number)
 
     def beside(self, numbers: Collection[float]) -> "Support":
         """The same support with these numbers as atoms, too."""
@@ -235,11 +235,13 @@ class Support:
         return low, high
 
     def inside(self, x: FloatArray) -> FloatArray:
-        """The nearest numbers strictly between the bounds; of rounded values, those that are below another."""
+        """The nearest cuts that tell some values from others, strictly between the bounds.
+
+        Those between rounded values are halfway, so that whoever has more decimals counts as the nearest value.
+        """
         if self.decimals is None:
             return x.clip(math.nextafter(self._lowest, math.inf), math.nextafter(self._highest, -math.inf))
-        last = rounded(np.array([self._highest - unit_of(self.decimals)]), self.decimals)[0]
-        return x.clip(self._lowest, last)
+        return self.smooth(x).clip(self.next_cut(self.ends[0], math.inf), self.next_cut(self.ends[1], -math.inf))
 
     @property
     def _lowest(self) -> float:

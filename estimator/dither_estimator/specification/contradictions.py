@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from dither_estimator.nonparametric.rounding import rounded
 from dither_estimator.specification.fields import MAXIMUM_OF_LOGARITHMS, SpecificationError, read_range
 from dither_estimator.specification.specification import Specification
 
@@ -46,12 +47,17 @@ def refuse_contradictions(specification: Specification, data: Mapping[str, Any])
 
 
 def _refuse_numbers_that_nobody_can_have(specification: Specification) -> None:
-    """Raises `SpecificationError` if an atom has more decimals than values, or all values are equal."""
+    """Raises `SpecificationError` if a bound or an atom has more decimals than values, or all values are equal."""
     support = specification.support
     if support.decimals is None:
         return
-    if not np.array_equal(support.rounded(np.array(support.atoms)), support.atoms):
-        raise SpecificationError(f"atoms must have at most {support.decimals} decimals: correct atoms or decimals")
+    named = {"minimum": support.minimum, "maximum": support.maximum}
+    numbers = {name: (bound,) for name, bound in named.items() if bound is not None} | {"atoms": support.atoms}
+    for name, each in numbers.items():
+        if not np.array_equal(rounded(np.array(each), support.decimals), each):
+            raise SpecificationError(
+                f"{name} must have at most {support.decimals} decimals: correct {name} or decimals"
+            )
     if support.value_count < _FEWEST_VALUES:
         raise SpecificationError(
             f"minimum and maximum must have {_FEWEST_VALUES} values between them with {support.decimals} decimals, or "

@@ -158,7 +158,7 @@ class ValueWords(BaseModel):
     decimals: Annotated[int, Field(ge=0, le=MAX_DECIMALS, strict=True)] | None = Field(
         default=None,
         description="How many decimals may be typed, and are shown in questions and results; by default any. Values "
-        "are not rounded: without a family they are taken to have no more.",
+        "are not rounded; without a family they count as the nearest one with so many.",
         examples=[2],
     )
 

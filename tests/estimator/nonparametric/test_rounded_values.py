@@ -38,7 +38,6 @@ SUPPORTS = [
     Support(0.0, 100.0, decimals=0),
     Support(0.0, 100.0, (40.0,), decimals=0),
     Support(-3.0, 103.0, (40.5,), decimals=1),
-    Support(0.5, 99.5, decimals=0),
 ]
 
 
@@ -93,7 +92,7 @@ class TestDistribution:
         levels = (np.arange(_FINE * BINS) + 0.5) / (_FINE * BINS)
         values = np.append(support.value(base.quantile(levels)), support.points)
         unit = unit_of(support.decimals or 0)
-        assert np.allclose(values[:-1] / unit, np.rint(values[:-1] / unit)) or support.minimum == 0.5
+        assert np.allclose(values[:-1] / unit, np.rint(values[:-1] / unit))
         x = np.unique(values)[::3]
         for draw, row in zip(masses, found.cdf(x).values, strict=True):
             weights = np.concatenate([np.repeat(draw[:BINS] / _FINE, _FINE), draw[BINS:]])
@@ -181,7 +180,7 @@ class TestPosterior:
         """With one cut there is nothing to learn of a location apart from a scale."""
         people = (np.random.default_rng(5).random(6_000) < 0.3).astype(float)
         learner = collected(Support(0.0, 1.0, decimals=0), people, "1", 5)
-        assert {query.edges for query in learner.counts} == {(0.0,)}
+        assert {query.edges for query in learner.counts} == {(0.5,)}
         assert learner.distribution.share_above(np.array([0.0])).mean[0] == pytest.approx(people.mean(), abs=0.06)
 
     @pytest.mark.parametrize(("support", "mean"), [(WHOLE, 50.0), (Support(), 49.5)])
@@ -205,13 +204,13 @@ class TestPosterior:
 class TestQuestions:
     @pytest.mark.parametrize("support", SUPPORTS)
     @pytest.mark.parametrize("cells", [None, 2, 7])
-    def test_cuts_are_different_values(self, support: Support, cells: int | None) -> None:
+    def test_cuts_are_halfway_between_values(self, support: Support, cells: int | None) -> None:
         found = estimate_distribution(np.random.default_rng(0), {}, support, 100)
         for question in quantile_questions(found, Templates.of(RandomizedResponse((0.0,), 1)), cells):
             edges = np.array(question.edges)
             assert (np.diff(edges) > 0).all()
-            assert (support.rounded(edges) == edges).all()
-            assert (np.diff(support.smooth(edges)) > 0).all()
+            assert (support.smooth(edges) == edges).all()
+            assert (support.coordinate(edges[[0, -1]])[[0, -1]] != [-np.inf, np.inf]).all()
 
     def test_there_are_no_more_cells_than_values(self) -> None:
         """Unless a number of them is asked for: then some lie between values."""
@@ -219,11 +218,34 @@ class TestQuestions:
         found = estimate_distribution(np.random.default_rng(0), {}, support, 100)
         templates = Templates.of(RandomizedResponse((0.0,), 3))
         assert cells_at(templates.cells.epsilon) > 3
-        assert {question.edges for question in quantile_questions(found, templates)} == {(1.0, 2.0)}
+        assert {question.edges for question in quantile_questions(found, templates)} == {(1.5, 2.5)}
         assert all(question.n_cells == 7 for question in quantile_questions(found, templates, 7))
 
-    def test_values_next_to_each_other(self) -> None:
-        assert Support(decimals=1).next_to(0.3, math.inf) == 0.4
-        assert Support(decimals=1).next_to(0.35, -math.inf) == 0.2
-        assert WHOLE.next_to(1e300, math.inf) == math.nextafter(1e300, math.inf)
-        assert Support().next_to(0.3, math.inf) == math.nextafter(0.3, math.inf)
+    def test_cuts_next_to_each_other(self) -> None:
+        assert Support(decimals=1).next_cut(0.3, math.inf) == Support(decimals=1).next_cut(0.35, math.inf) == 0.45
+        assert Support(decimals=1).next_cut(0.3, -math.inf) == Support(decimals=1).next_cut(0.35, -math.inf) == 0.25
+        assert WHOLE.next_cut(1e300, math.inf) == math.nextafter(1e300, math.inf)
+        assert Support().next_cut(0.3, math.inf) == math.nextafter(0.3, math.inf)
+        assert WHOLE.around(40.0) == (39.5, 40.5)
+        assert Support(0.0, 10.0, decimals=0).around(0.0) == (0.5,)
+        assert Support(0.0, 10.0, decimals=0).around(10.0) == (9.5,)
+
+    @pytest.mark.parametrize("goal", [{"quantiles": [0.5]}, {"above": [40, 50]}])
+    def test_cuts_of_goals_are_halfway_too(self, goal: Any) -> None:
+        """Where many hold the median to be one of two values, both cuts beside it are asked about."""
+        learner, rng = learner_on(WHOLE, "2", 1, goal), np.random.default_rng(1)
+        values = rng.integers(30, 60, 3_000).astype(float)
+        while learner.answers < 3_000:
+            queries = learner.pool()
+            learner.learn_counts(answers(rng, queries, values[learner.answers : int(learner.renew_at)]))
+        cuts = {query.edges[0] for query in learner.counts if len(query.edges) == 1}
+        assert all(cut % 1 == 0.5 for cut in cuts)
+        assert {40.5, 50.5} <= cuts or "quantiles" in goal
+
+    def test_a_value_with_more_decimals_counts_as_the_nearest(self) -> None:
+        """As one that was computed does: 0.1 + 0.2 is more than 0.3."""
+        values = np.asarray(np.random.default_rng(1).integers(1, 8, 2_000) * 0.1, dtype=np.float64)
+        assert (values != np.round(values, 1)).any()
+        found = collected(Support(decimals=1), values, "8", 1).distribution
+        x = np.arange(1, 8) / 10
+        assert found.cdf(x).mean == pytest.approx([(np.round(values, 1) <= each).mean() for each in x], abs=0.02)
