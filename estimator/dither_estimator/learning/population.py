@@ -24,7 +24,7 @@ _NEARLY_ALL, _MOST_STEPS = np.array([0.0005, 0.9995]), 100
 """Between these quantiles the distribution function has a step at each rounded value, if these are so few."""
 _FEW_PEOPLE, _KNOWN = 0.01, 3.0
 """People at a bound that is no atom are told of if it is nearly sure that there are more than so few, and how many, to
-within this factor. Without answers that tell of them it is 17: the prior expects some, but knows of none.
+within this factor. Without answers that tell of them it is above 10,000: the prior knows of nobody.
 """
 
 

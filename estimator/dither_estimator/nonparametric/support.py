@@ -20,9 +20,14 @@ __all__ = ["ANYWHERE", "LARGEST", "Support"]
 
 LARGEST = 1e300
 """Values and coordinates beyond this count as this, so that differences of two are finite."""
-_AT_BOUND = -3.0
+_AT_BOUND, _AT_BOUND_SD = -6.0, 3.0
+"""The prior mean and sd of the logarithm of the mass of a bound that is no atom: hardly anybody, or many.
+
+A bound may be far from all people. Were a few of a hundred expected there, these would make most of a mean, since
+answers can hardly tell that nobody is.
+"""
 _SD, _LEAST_OWN = 2.0, 1.0
-"""The prior sd of the logarithm of a point's mass, and of the least part of it that it does not share with others."""
+"""The prior sd of the logarithm of an atom's mass, and of the least part of it that it does not share with others."""
 _SHARING = 12.0
 """Atoms so many places apart share a part that is smaller by the factor e."""
 _FARTHEST = 36.0
@@ -124,7 +129,7 @@ class Support:
         places = np.arange(len(self.points))
         alike = np.isin(self.points, self.atoms)
         nearness = np.exp(-np.abs(places[:, np.newaxis] - places) / _SHARING) * np.outer(alike, alike)
-        covariance = shared * nearness + np.diag(_SD**2 - shared * alike)
+        covariance = shared * nearness + np.diag(np.where(alike, _SD**2 - shared, _AT_BOUND_SD**2))
         return np.linalg.cholesky(covariance)
 
     def coordinate(self, x: FloatArray) -> FloatArray:

@@ -120,9 +120,9 @@ def test_a_place_far_from_a_bound_is_looked_at_closely(broken: bool, monkeypatch
     """A minimum of -10,000 beside N(5, 2²): after ten rounds of halving tiles may still be too wide."""
     if broken:
         monkeypatch.setattr(place, "_MAX_ROUNDS", 10)
-    rng, support, x = np.random.default_rng(13), Support(minimum=-1e4), np.linspace(2, 8, 13)
+    rng, support, x = np.random.default_rng(14), Support(minimum=-1e4), np.linspace(2, 8, 13)
     found = estimate_distribution(rng, first_answers(rng, rng.normal(5, 2, 1_500), support), support)
-    assert (np.abs(found.cdf(x).mean - stats.norm(5, 2).cdf(x)).max() > 0.1) == broken
+    assert (np.abs(found.cdf(x).mean - stats.norm(5, 2).cdf(x)).max() > 0.2) == broken
 
 
 def test_what_answers_do_not_tell_of_a_bound_is_as_unknown_as_before() -> None:
