@@ -12,11 +12,16 @@ The third has what anybody could tell from the same answers who knew both popula
 the wages, or wages without heaps, whose logarithms are spread a little and whose distribution function passes through
 the middle of each step, all but 0.25 points. It is the Kullback-Leibler divergence D of all answers, and the power of
 the best test with 5% of false alarms, by the normal distribution of a sum of so many log ratios: Φ(√(2D) - 1.645).
+
+The fourth has the mean of people who all are far below a maximum that is given, beside the same without: answers can
+hardly tell that nobody is there.
 """
 
+import itertools
+import math
 import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -49,6 +54,12 @@ _HEAPED = ("normal", "two groups", "wages")
 _HEAPED_ANSWERS, _HEAPED_EPSILON = 20_000, "2"
 _ROUGHNESS = (0.03, 0.06, 0.12)
 _ALL_WAGES = 28_155
+_FAR_MAXIMA = {
+    "lognormal(6.2, 0.7)": (math.exp(6.2 + 0.7**2 / 2), 1e4),
+    "25% zeros, else lognormal(4.2, 1.4)": (0.75 * math.exp(4.2 + 1.4**2 / 2), 1e5),
+}
+"""The mean of populations, and a maximum far above: of the first 9 people in a million are beyond, of the other 0.1."""
+_FEWER_AND_MORE = (2_000, 20_000)
 _SPREAD = 0.05
 """The sd of what is added to the logarithms of wages, half of the usual distance between heaps."""
 
@@ -153,6 +164,8 @@ def main(arguments: Sequence[str]) -> None:
     print_table(title, ("population", *(f"sd {roughness}" for roughness in _ROUGHNESS)), _heaped_rows(seeds))
     title = f"Wages with heaps or without: {seeds} seeds, {_HEAPED_ANSWERS:,} answers"
     print_table(title, ("ε", "divergence in nats", "found by the best test, of 100"), _told_apart_rows(seeds))
+    columns = ("population", "maximum", "answers", "median of the means told", "the mean", "90% intervals that hold it")
+    print_table(f"Means below a far maximum: {seeds} seeds, ε = {epsilon}", columns, _mean_rows(seeds, epsilon))
 
 
 def _rows(seeds: int, epsilon: str) -> Iterator[tuple[object, ...]]:
@@ -234,6 +247,27 @@ def _divergence(epsilon: str, seed: int) -> float:
         chances = with_heaps.chances(query)
         total += float(row.sum() * (chances * np.log(chances / without.chances(query))).sum())
     return total
+
+
+def _mean_rows(seeds: int, epsilon: str) -> Iterator[tuple[object, ...]]:
+    for name, (mean, far) in _FAR_MAXIMA.items():
+        for maximum, size in itertools.product((None, far), _FEWER_AND_MORE):
+            each = range(FIRST_SEED, FIRST_SEED + seeds)
+            runs = Parallel(n_jobs=-1)(delayed(_mean_told)(name, maximum, size, epsilon, seed) for seed in each)
+            low, middle, high = np.array([found for found in runs if found]).T
+            held = (low <= mean) & (mean <= high)
+            given = "none" if maximum is None else f"{maximum:,.0f}"
+            yield name, given, f"{size:,}", f"{np.median(middle):.0f}", f"{mean:.0f}", f"{held.mean():.0%}"
+
+
+def _mean_told(name: str, maximum: float | None, size: int, epsilon: str, seed: int) -> list[float]:
+    """The 5, 50 and 95% quantiles of the mean after so many answers; empty where it is left out."""
+    population = populations()[name]
+    with threadpool_limits(1):
+        support = replace(population.support, maximum=maximum)
+        learner, _ = collection(replace(population, support=support), size, epsilon, seed)
+        found = learner.distribution.mean_value
+        return [] if found is None else np.quantile(found.values, [0.05, 0.5, 0.95]).tolist()
 
 
 def _log_evidence(counts: Counts, support: Support, roughness: float) -> float:

@@ -50,7 +50,7 @@ def some_zeros(rng: np.random.Generator) -> FloatArray:
 def never_asked(monkeypatch: pytest.MonkeyPatch) -> None:
     """Hardly anybody is expected at a bound, and nobody is asked about it between quantiles."""
     monkeypatch.setattr(questions, "_bound_in_turn", lambda mean, turn: None)
-    monkeypatch.setattr(support, "_AT_BOUND", -5.0)
+    monkeypatch.setattr(support, "_AT_BOUND", -9.0)
 
 
 def told_late(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -100,6 +100,25 @@ def test_zeros_that_nobody_declared_are_found(
     assert error() < 0.09
     broken(monkeypatch)
     assert error() > least
+
+
+@pytest.mark.parametrize("broken", [False, True])
+def test_a_mean_is_that_of_people_far_below_a_maximum(broken: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Were a few of a hundred expected at 10,000, these would be most of the mean; answers hardly tell of them.
+
+    A quarter have 0, which no family has; of all others the logarithms are N(4.2, 1).
+    """
+    if broken:
+        monkeypatch.setattr(support, "_AT_BOUND", -3.0)
+        monkeypatch.setattr(support, "_AT_BOUND_SD", 2.0)
+    ratios = []
+    for seed in range(6):
+        rng = np.random.default_rng(seed)
+        people = np.where(rng.random(10_000) < 0.25, 0.0, np.exp(rng.normal(4.2, 1, 10_000)))
+        found = asked(people, Support(0.0, 10_000.0), seed, "1").distribution.mean_value
+        assert found is not None
+        ratios.append(np.median(found.values) / (0.75 * math.exp(4.2 + 1 / 2)))
+    assert (np.median(ratios) > 1.75) == broken
 
 
 def test_no_family_is_named_where_everybody_is_at_a_bound() -> None:
