@@ -89,7 +89,7 @@ def test_a_posterior_is_shown_in_the_surveys_unit(server: FakeServer, dither: Di
     lines = dither("posterior", "laplace").out.splitlines()
     assert [lines[1], lines[10]] == [
         "  Half of the people have 12.3 € a week or less (90% sure: 12.3 to 12.4).",
-        "  Average            12.3 € a week  (90%: 12.3 to 12.4)",
+        "  Average            12.340 € a week  (90%: 12.310 to 12.370)",
     ]
     server.refusals[path] = (200, terms | {"transform": "log"})
     shown = dither("posterior", "laplace").out
