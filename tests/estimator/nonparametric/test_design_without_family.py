@@ -36,6 +36,16 @@ def test_json_of_a_file(values: Path, capsys: CaptureFixture) -> None:
     assert {parse_query(query).epsilon for query in found["queries"]} == {1}
 
 
+def test_ratings_are_cut_halfway_between_them(tmp_path: Path, capsys: CaptureFixture) -> None:
+    file = tmp_path / "ratings.csv"
+    file.write_text("rating\n" + "\n".join(["1", "2", "4", "4", "5"] * 400))
+    scale = ["--data", str(file), "--column", "rating", "--minimum", "1", "--maximum", "5", "--decimals", "0"]
+    assert run([*WITHOUT, *scale, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert 0.8 < found["efficiency"] < 1
+    assert {cut for query in found["queries"] for cut in query["cuts"]} <= {1.5, 2.5, 3.5, 4.5}
+
+
 def test_people_get_a_table(capsys: CaptureFixture) -> None:
     member = ["--population", "normal", "--theta", "mu=6,sigma=0.7", "--transform", "log"]
     assert run([*WITHOUT, *member, "--levels", "2"]) == 0
