@@ -230,6 +230,8 @@ class DistributionPopulation:
     def steps(self) -> tuple[float, ...]:
         """The atoms, declared or found, all bounds, and each value where these are rounded and few differ much."""
         support = self.distribution.support
+        if support.decimals is None:
+            return support.points
         low, high = self.mean_quantiles(_NEARLY_ALL).tolist()
         return tuple(np.union1d(support.points, support.values_between(low, high, _MOST_STEPS)).tolist())
 

@@ -52,16 +52,15 @@ def _refuse_numbers_that_nobody_can_have(specification: Specification) -> None:
     if support.decimals is None:
         return
     named = {"minimum": support.minimum, "maximum": support.maximum}
+    most = f"{support.decimals} decimal{'' if support.decimals == 1 else 's'}"
     numbers = {name: (bound,) for name, bound in named.items() if bound is not None} | {"atoms": support.atoms}
     for name, each in numbers.items():
         if not np.array_equal(rounded(np.array(each), support.decimals), each):
-            raise SpecificationError(
-                f"{name} must have at most {support.decimals} decimals: correct {name} or decimals"
-            )
+            raise SpecificationError(f"{name} must have at most {most}: correct {name} or decimals")
     if support.value_count < _FEWEST_VALUES:
         raise SpecificationError(
-            f"minimum and maximum must have {_FEWEST_VALUES} values between them with {support.decimals} decimals, or "
-            "more: correct these"
+            f"minimum and maximum must have at least {_FEWEST_VALUES} values of {most} between them: correct these or "
+            "decimals"
         )
 
 

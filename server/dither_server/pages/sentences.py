@@ -153,7 +153,8 @@ def _unassumed(specification: Specification) -> str | None:
     decimals = specification.support.decimals
     if decimals is None:
         return _NO_FAMILY
-    return f"{_NO_FAMILY} All values are taken to {f'have at most {decimals} decimals' if decimals else 'be whole'}."
+    most = f"have at most {decimals} decimal{'' if decimals == 1 else 's'}" if decimals else "be whole"
+    return f"{_NO_FAMILY} All values are taken to {most}."
 
 
 def basis(specification: Specification, posterior: PosteriorReply) -> str:

@@ -65,7 +65,6 @@ def draw_people_of_components(
             if each.specification.transform == "log" and own:
                 values[:, number] = np.exp(values[:, number])
         support = each.specification.support
-        values[:, number] = support.rounded(values[:, number])
         low, high = (
             np.inf * sign if bound is None else bound for sign, bound in ((-1, support.minimum), (1, support.maximum))
         )
@@ -74,6 +73,7 @@ def draw_people_of_components(
             raise InvalidPopulation(
                 f"some of the values of {each.name} are not within its bounds: change --truth{other}"
             )
+        values[:, number] = support.rounded(values[:, number])
     return PeopleOfComponents(values, truth, correlation)
 
 

@@ -49,8 +49,8 @@ def check(fields: dict[str, Any]) -> None:
             "range must have some of the values between minimum and maximum",
         ),
         ({"decimals": 0, "atoms": [0, 0.5]}, "atoms must have at most 0 decimals: correct atoms or decimals"),
-        ({"decimals": 1, "minimum": 0.25}, "minimum must have at most 1 decimals: correct minimum or decimals"),
-        ({"decimals": 1, "maximum": 0.25}, "maximum must have at most 1 decimals: correct maximum or decimals"),
+        ({"decimals": 1, "minimum": 0.25}, "minimum must have at most 1 decimal: correct minimum or decimals"),
+        ({"decimals": 1, "maximum": 0.25}, "maximum must have at most 1 decimal: correct maximum or decimals"),
         (
             {"groups": {"name": "region", "labels": MANY}, "particles": 2_001},
             "particles must be at most 2,000 with 500 groups without a family: give fewer, or fewer groups",
