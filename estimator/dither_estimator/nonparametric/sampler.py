@@ -20,7 +20,7 @@ from dither_estimator.nonparametric.approximation import Approximation
 from dither_estimator.nonparametric.deviations import COSINES, LOG_PRIOR, SCALES, Deviations, Nodes, neighbours
 from dither_estimator.nonparametric.likelihood import Expansion
 
-__all__ = ["effective_share", "importance_sample", "resampled", "sample"]
+__all__ = ["Chains", "effective_share", "importance_sample", "resampled", "sample"]
 
 _CANDIDATES = 3
 """Draws from the approximation for each draw that is kept."""
@@ -40,7 +40,7 @@ def sample(
     rng: np.random.Generator, deviations: Deviations, approximation: Approximation, expansion: Expansion, size: int
 ) -> FloatArray:
     """Masses of `size` draws from the posterior with this log-likelihood, shape (size, masses)."""
-    chains = _Chains(rng, deviations, approximation, expansion)
+    chains = Chains(rng, deviations, approximation, expansion)
     chains.begin(size)
     for _ in range(_SWEEPS):
         chains.move_coefficients()
@@ -53,7 +53,7 @@ def importance_sample(
     rng: np.random.Generator, deviations: Deviations, approximation: Approximation, expansion: Expansion, size: int
 ) -> FloatArray:
     """Where `sample` begins: nearly draws from the posterior, in a fraction of the time; shape (size, masses)."""
-    chains = _Chains(rng, deviations, approximation, expansion)
+    chains = Chains(rng, deviations, approximation, expansion)
     chains.begin(size)
     return chains.masses()
 
@@ -74,7 +74,7 @@ def resampled(rng: np.random.Generator, log_weights: FloatArray, size: int) -> N
     return np.searchsorted(np.cumsum(weights) / weights.sum(), places).clip(max=len(weights) - 1)
 
 
-class _Chains:
+class Chains:
     """Whitened coefficients and nodes of many chains, with the log-likelihood and its gradient where they are."""
 
     def __init__(

@@ -154,7 +154,7 @@ class TestSampler:
             rng = np.random.default_rng(seed)
             counts = asked(rng, questions_around(NORMAL, Fraction(2), cells=6), law.cdf, 20_000)
             likelihood = MassLikelihood.of(counts, NORMAL, BINS, ANYWHERE)
-            chains = sampler._Chains(rng, *approximate_around(likelihood, NORMAL, ANYWHERE))
+            chains = sampler.Chains(rng, *approximate_around(likelihood, NORMAL, ANYWHERE))
             chains.begin(1_000)
             chains._sort()
             before = chains._x
