@@ -42,11 +42,17 @@ def population_rows(
     outside the central 90% is that of a few draws very far away, and is left out with its sd.
     """
     found = population_numbers(quantiles, mean_value, atoms, decimals)
-    inside = {name: each.q05 <= each.mean <= each.q95 for name, each in _named(quantiles, mean_value).items()}
+    named = _named(quantiles, mean_value)
     return [
-        (name, *((mean, sd) if inside[name] else ("", "")), f"{low} to {high}")
+        (name, *((mean, sd) if _in_middle(named[name], decimals) else ("", "")), f"{low} to {high}")
         for name, (mean, sd, low, *_, high) in found.items()
     ]
+
+
+def _in_middle(summary: ParameterSummary, decimals: int | None) -> bool:
+    """Whether the mean lies in the central 90%, or as near to it as two values of so many `decimals`."""
+    unit = float(_whole(summary)) if decimals is None else 10.0**-decimals
+    return summary.q05 - unit <= summary.mean <= summary.q95 + unit
 
 
 def population_numbers(

@@ -75,7 +75,7 @@ _APART = (
 CANNOT_TELL = "cannot tell yet"
 """The verdict while several families, or some and none, explain the answers about equally well."""
 NOT_COMPARED = "not compared"
-"""The verdict, without any family, where nearly everybody has one value or one of two, which no family describes."""
+"""The verdict, without any family, where people have so few different values that no family describes them."""
 REFUSED_LOG_ODDS = math.log(100)
 """A family whose log evidence is lower than that of none by more than this is refused."""
 
@@ -154,7 +154,7 @@ def verdict_lines(families: Sequence[FamilyEvidence], verdict: str, *, atoms: bo
     With `atoms` values are declared that many people have exactly, so that no family has a part in the results.
     """
     if verdict == NOT_COMPARED:
-        return [f"which family holds: {verdict}, for nearly everybody has one and the same value, or one of two"]
+        return [f"which family holds: {verdict}, for people have too few different values"]
     if not families:
         return [f"which family holds: {verdict}, for there are too few answers to compare families"]
     none = max((each.log_evidence for each in families if each.family == NO_FAMILY), default=-math.inf)

@@ -1,10 +1,9 @@
 """The posterior averaged over having no family and the smooth families that may hold, by their evidence.
 
 Without a family half of the prior's weight is on having none, and the other half on all smooth families together
-(Hoeting, Madigan, Raftery & Volinsky 1999, *Bayesian Model Averaging*). Where a bound is declared three quarters are on
-families: nobody is at it under each, hardly anybody without one, and answers do not tell these apart. Families have
-equal parts, but those that have values beyond a declared bound have one part together: whoever declares that values lie
-between two does not expect a family that has others. So a population that has a family costs little, and one that has none keeps its own
+(Hoeting, Madigan, Raftery & Volinsky 1999, *Bayesian Model Averaging*). They have equal parts of it, but those that
+have values beyond a declared bound have one part together: whoever declares that values lie between two does not
+expect a family that has others. So a population that has a family costs little, and one that has none keeps its own
 shape as soon as the answers refuse the families. A family whose density has a kink has no part in it, since the prior
 without a family takes kinks for unlikely, too. None has where atoms are declared: under each nobody would have exactly
 these numbers, and what is nearly a family would be taken for one without them.
@@ -36,8 +35,6 @@ _EXACT, _DIRECTIONS = 4_000.0, 6
 """The information, in answers without noise, up to which a population may well follow a family as far as answers tell,
 and in how many directions it may deviate: that it deviates less than a small r has a probability like r to this power.
 """
-_FOR_FAMILIES_WITH_BOUNDS = 3.0
-"""The prior odds that some family holds where a bound is declared."""
 _PROPOSED = 2
 """How many proposals there are for each draw of a family."""
 
@@ -59,8 +56,7 @@ def averaged(rng: np.random.Generator, distribution: Distribution, counts: Count
     """As many draws from the average, of which `distribution` is the part without a family and `found` the families."""
     size, fits = distribution.draw_count, _taking_part(found, distribution.support)
     prior = prior_shares([fit.description for fit in fits], distribution.support)
-    odds = against_families(sum(known_by(counts).values()), distribution.support)
-    shares = shares_of(found.none + odds, fits, prior)
+    shares = shares_of(found.none + against_families(sum(known_by(counts).values())), fits, prior)
     ends = np.floor(np.cumsum(shares) * size + rng.random())
     parts = []
     likelihood = MassLikelihood.of(counts, distribution.base, BINS, distribution.support) if ends.any() else None
@@ -78,14 +74,12 @@ def _taking_part(found: FamilyFits, support: Support) -> list[FamilyFit]:
     return [] if support.atoms else [fit for fit in found.fits if fit.family.smooth]
 
 
-def against_families(information: float, support: Support = ANYWHERE) -> float:
-    """The log prior odds, in nats, that no family holds as far as answers tell; 0 without bounds if these tell little.
+def against_families(information: float) -> float:
+    """The log prior odds, in nats, that no family holds as far as answers tell; 0 where these tell little.
 
     `information` is that of all of them, in answers without noise.
     """
-    bounded = support.minimum is not None or support.maximum is not None
-    expected = math.log(_FOR_FAMILIES_WITH_BOUNDS) if bounded else 0.0
-    return _DIRECTIONS / 2 * math.log(max(information / _EXACT, 1.0)) - expected
+    return _DIRECTIONS / 2 * math.log(max(information / _EXACT, 1.0))
 
 
 def prior_shares(families: Sequence[Description], support: Support) -> FloatArray:

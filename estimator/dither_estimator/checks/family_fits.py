@@ -24,6 +24,8 @@ from dither_estimator.particles.evidence import Evidence
 __all__ = ["FamilyFits", "families_on", "fit_families", "refusal"]
 
 _NEARLY_EVERYBODY = 0.9
+_FEW_VALUES = 3
+"""Families have two parameters, as many as the shares of three values that are free."""
 _MIN_ANSWERS = 500
 """Fewer answers than this are not held against the one family that is named."""
 
@@ -38,7 +40,7 @@ class FamilyFits:
     none: float = math.nan
     fits: tuple[FamilyFit, ...] = ()
     alike: bool = False
-    """Whether there are no fits because nearly everybody has one value, or one of two."""
+    """Whether there are no fits because people have too few different values."""
 
     @property
     def comparison(self) -> Comparison:
@@ -57,14 +59,15 @@ def fit_families(counts: Counts, distribution: Distribution) -> FamilyFits:
     """The fits given `counts`, of which `distribution` is the posterior without a family.
 
     There are none while the answers only tell where the population lies, which may be that nearly everybody has one
-    value, where nearly everybody is at one of two bounds, and where values are so alike that some evidence is no log
-    probability.
+    value, or one of the atoms and bounds; where there are so few values that any shares of them are those of some
+    member of each family; and where values are so alike that some evidence is no log probability.
     """
     base, support = distribution.base, distribution.support
+    if support.value_count <= _FEW_VALUES:
+        return FamilyFits(alike=True)
     low, high = distribution.mean.quantile(MOST).values[0].tolist()
     if not isinstance(base, FittedBase):
-        at_points = np.sort(distribution.mean.masses[0, BINS:])
-        return FamilyFits(alike=low == high or bool(at_points[-2:].sum() > _NEARLY_EVERYBODY))
+        return FamilyFits(alike=low == high or bool(distribution.mean.masses[0, BINS:].sum() > _NEARLY_EVERYBODY))
     if np.abs(support.coordinate(np.array([low, high]))).min() > support.farthest / 2:
         return FamilyFits(alike=True)
     if not low < high:  # most people have one of the atoms

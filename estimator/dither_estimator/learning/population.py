@@ -22,6 +22,8 @@ _TYPICAL_DRAWS = 64
 _SURE = [0.05, 0.95]
 _NEARLY_ALL, _MOST_STEPS = np.array([0.0005, 0.9995]), 100
 """Between these quantiles the distribution function has a step at each rounded value, if these are so few."""
+_MOST_WHOLE = 256
+"""Whole numbers that differ by more, such as incomes, are told of as if people could have all numbers between."""
 _FEW_PEOPLE, _KNOWN = 0.01, 3.0
 """People at a bound that is no atom are told of if it is nearly sure that there are more than so few, and how many, to
 within this factor. Without answers that tell of them it is above 10,000: the prior knows of nobody.
@@ -33,7 +35,7 @@ class Population(Protocol):
 
     @property
     def discrete(self) -> bool:
-        """Whether values are integers."""
+        """Whether values are integers, each of which is told of."""
 
     @property
     def yes_or_no(self) -> bool:
@@ -196,9 +198,12 @@ class DistributionPopulation:
         """The draws in these rows."""
         return replace(self, distribution=replace(self.distribution, masses=self.distribution.masses[rows]))
 
-    @property
+    @cached_property
     def discrete(self) -> bool:
-        return self.distribution.support.is_scale
+        if self.distribution.support.decimals != 0:
+            return False
+        low, high = self.mean_quantiles(_NEARLY_ALL).tolist()
+        return bool(high - low <= _MOST_WHOLE)
 
     @property
     def yes_or_no(self) -> bool:
@@ -239,7 +244,7 @@ class DistributionPopulation:
     def atoms(self) -> tuple[float, ...]:
         """The atoms, declared or found, and the bounds that answers show some people to have exactly.
 
-        On a scale, where each value has its own share, those that were declared or found alone.
+        On a scale, each of whose values is told of, those that were declared or found alone.
         """
         return tuple(np.array(self.distribution.support.points)[self._shown].tolist())
 
@@ -251,5 +256,5 @@ class DistributionPopulation:
     def _shown(self) -> npt.NDArray[np.bool_]:
         support, shares = self.distribution.support, self.distribution.atom_shares.values
         least, most = np.quantile(shares, _SURE, axis=0)
-        at_bounds = (least > _FEW_PEOPLE) & (most < _KNOWN * least) & (not self.discrete)
+        at_bounds = (least > _FEW_PEOPLE) & (most < _KNOWN * least) & (not support.is_scale)
         return np.isin(support.points, support.atoms) | at_bounds

@@ -39,7 +39,7 @@ class StratifiedPopulation:
 
     @property
     def discrete(self) -> bool:
-        return self.parts[0].discrete
+        return any(part.discrete for part in self.parts)
 
     @property
     def yes_or_no(self) -> bool:
@@ -56,6 +56,8 @@ class StratifiedPopulation:
         return Draws(np.array([np.interp(levels, row, x) for row in heights]))
 
     def density(self, x: FloatArray) -> Draws:
+        if self.discrete:
+            return Draws(self.cdf(x).values - self.cdf(x - 1).values)
         return self._mixed([part.density(x).values for part in self.parts])
 
     def points(self, levels: FloatArray) -> FloatArray:

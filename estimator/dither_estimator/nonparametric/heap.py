@@ -18,8 +18,8 @@ __all__ = ["numbers_asked", "with_heap"]
 _LEVELS, _MANY = np.linspace(0.05, 0.95, 91), 20
 """A fifth of the people, between the first of these levels and the last, are many."""
 _ENDS = np.array([0.01, 0.99])
-_HALF = np.array([0.25, 0.5, 0.75])
-"""Half of the people between these levels are many where values are rounded, of which many people have each."""
+_HALF = np.array([-0.25, 0.0, 0.25])
+"""Half of the people, around the middle, are many where values are rounded, of which many people have each."""
 _ALIKE, _NARROW = 1e-10, 1e-6
 """Many nearly have one number if they lie in so small a part of it, or of the range of all but the outermost people,
 once it is known where these are."""
@@ -35,10 +35,15 @@ _DIGITS = 8
 """A number that many people have has no more digits."""
 
 
-def with_heap(support: Support, base: Base) -> Support:
-    """The support with the number as an atom that many of the people whom a base describes nearly have, if any is."""
+def with_heap(support: Support, base: Base, share: float = 1.0) -> Support:
+    """The support with the number as an atom that many of the people whom a base describes nearly have, if any is.
+
+    It describes this `share` of all people, who count where values are rounded.
+    """
     if support.decimals is not None:
-        low, middle, high = support.value(base.quantile(_HALF)).tolist()
+        if share <= 2 * _HALF[-1]:
+            return support
+        low, middle, high = support.value(base.quantile(0.5 + _HALF / share)).tolist()
         return support.beside([middle]) if low == high and _may_be_found(middle, support) else support
     values = support.smooth_value(base.quantile(_LEVELS))
     first = int(np.argmin(values[_MANY:] - values[:-_MANY]))

@@ -89,7 +89,7 @@ class Place:
 
     def masses(self, rng: np.random.Generator, base: Base, bins: int, size: int) -> FloatArray:
         """Draws of the masses of bins that are equally likely under a base, and of the atoms, shape (size, …)."""
-        together = self.support.atoms and len(self.kinds.counts)
+        together = self.support.points and len(self.kinds.counts)
         drawn = self._together(rng, size) if together else self._given(rng, size)[0]
         inner = base.quantile(np.arange(1, bins) / bins)
         below = _t_cdf(inner, self.prior.locations(drawn[:, 0]), np.exp(drawn[:, 1].clip(-_LARGEST_LOG, _LARGEST_LOG)))

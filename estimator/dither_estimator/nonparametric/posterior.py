@@ -1,5 +1,7 @@
 """The posterior of a population's distribution given counts, from none at all to many thousands."""
 
+import math
+
 import numpy as np
 
 from dither_client import Query
@@ -106,7 +108,10 @@ def _find(
         if many != numbers:
             beside = support.beside(many)
             found = _base_or_place(counts, beside, around, _parameters(last, beside))
-    more = with_heap(beside, found if isinstance(found, FittedBase) else found.base())
+    base = found if isinstance(found, FittedBase) else found.base()
+    more = with_heap(beside, base)
+    if more is not beside and support.decimals is not None:
+        more = with_heap(beside, base, _share_of_all_else(counts, found, beside))
     return (beside, found) if more is beside else (more, _base_or_place(counts, more, around))
 
 
@@ -119,11 +124,20 @@ def _parameters(last: Distribution | None, support: Support) -> FloatArray | Non
 
 def _share_at(atom: float, counts: Counts, found: FittedBase | Place, support: Support) -> float:
     """The share of the people who probably have an atom of the support."""
-    index = support.points.index(atom)
+    return float(_shares(counts, found, support)[support.points.index(atom)])
+
+
+def _share_of_all_else(counts: Counts, found: FittedBase | Place, support: Support) -> float:
+    """The share of the people who probably have no point of the support."""
+    return 1 - float(_shares(counts, found, support).sum())
+
+
+def _shares(counts: Counts, found: FittedBase | Place, support: Support) -> FloatArray:
+    """The probable shares of the support's points, shape (points,)."""
     if isinstance(found, Place):
-        return float(found.shares[index])
+        return found.shares[:-1]
     deviations, normal, _ = approximate_around(MassLikelihood.of(counts, found, BINS, support), found, support)
-    return float(deviations.masses(normal.mode)[BINS + index])
+    return deviations.masses(normal.mode)[BINS:]
 
 
 def _base_or_place(
@@ -140,8 +154,9 @@ def _base_or_place(
 
 
 def _known_within(base: FittedBase, known: dict[Query, float], support: Support, low: float, high: float) -> float:
-    """How much is known by the answers to queries with a cut between these quantiles of the base."""
-    first, last = support.value(base.quantile(np.array([low, high])))
+    """How much is known by the answers to queries with a cut between these quantiles of the base, or next to them."""
+    values = support.value(base.quantile(np.array([low, high]))).tolist()
+    first, last = support.next_cut(values[0], -math.inf), support.next_cut(values[1], math.inf)
     return sum(number for query, number in known.items() if any(first <= cut <= last for cut in query.edges))
 
 

@@ -59,7 +59,7 @@ _SUFFICIENT_ESS = 400
 
 _NO_FAMILY = (
     "No family is assumed: the distribution may have any shape that is fairly smooth. Values that many people have "
-    "exactly are spread out over their neighbours, unless they were declared as atoms."
+    "exactly are spread out over their neighbours, unless they were declared as atoms or are told of one by one."
 )
 
 _CATEGORIES = (

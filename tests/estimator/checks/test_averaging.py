@@ -173,13 +173,6 @@ def test_a_family_that_holds_makes_errors_smaller_and_one_that_is_refused_change
     assert np.array_equal(np.sort(found.masses, axis=0), np.sort(without.masses, axis=0))
 
 
-def test_families_are_three_times_as_likely_as_none_where_a_bound_is_declared() -> None:
-    for support in (Support(minimum=0.0), Support(maximum=5.0), Support(0.0, 1.0)):
-        for information in (0.0, 9_200.0):
-            odds = against_families(information) - against_families(information, support)
-            assert odds == pytest.approx(np.log(3))
-
-
 def test_the_more_answers_tell_the_less_likely_a_family_holds_as_far_as_they_do() -> None:
     few, many, more = map(against_families, (2_300.0, 9_200.0, 18_400.0))
     assert few == 0

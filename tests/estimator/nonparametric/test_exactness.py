@@ -9,7 +9,7 @@ from dither_estimator.nonparametric import approximation
 
 
 def outermost_apart() -> float:
-    """How much too far in the middle F is at its 2 and 98% quantiles, in sds, after 2,000 answers of two populations."""
+    """How much too far apart F is at its 2 and 98% quantiles, in sds, after 2,000 answers of two populations."""
     found = []
     for name in ("normal", "lognormal(6.2, 0.7)"):
         population = populations()[name]
