@@ -22,6 +22,7 @@ BENCHMARKS = (
     "scale_model",
     "accuracy",
     "any_distribution",
+    "exactness",
     "price_of_no_family",
     "distribution_peers",
     "peer_quantiles",

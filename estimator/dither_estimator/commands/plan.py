@@ -1,7 +1,7 @@
 """Find how many respondents a precision needs, or what precision a number of respondents gives."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -143,7 +143,8 @@ def _plan_without_family(
 ) -> None:
     with threadpool_limits(1, user_api="blas"), working("Simulating collections"):
         planned = [_row_without_family(people, theta, asked, sd, respondents) for asked in choices]
-    _show([row for row, _ in planned], [goal for _, goal in planned], None, as_json)
+    aimed = _parse_targets(sd, list(planned[0][0]["sd"])) if sd is not None else {}
+    _show([row for row, _ in planned], [goal for _, goal in planned], None, as_json, aimed)
 
 
 def _plan_family(
@@ -180,21 +181,27 @@ def _plan_groups(
         by_group.print_groups(rows)
 
 
-def _show(rows: Sequence[Mapping[str, Any]], goals: Sequence[Goal], confidence: float | None, as_json: bool) -> None:
+def _show(
+    rows: Sequence[Mapping[str, Any]],
+    goals: Sequence[Goal],
+    confidence: float | None,
+    as_json: bool,
+    aimed: Collection[str] = (),
+) -> None:
     if as_json:
         _print_json(rows)
     else:
-        _print(rows, goals, confidence)
+        _print(rows, goals, confidence, aimed)
 
 
 def _print_json(rows: Sequence[Mapping[str, Any]]) -> None:
     print_json(rows[0] if len(rows) == 1 else {"rows": rows})
 
 
-def _shown(sds: Mapping[str, Any]) -> list[str]:
-    """The names for which a table has room: without a family it leaves out some quantiles, which JSON has."""
+def _shown(sds: Mapping[str, Any], aimed: Collection[str]) -> list[str]:
+    """The names for which a table has room: without a family it leaves out some quantiles that no target is for."""
     names = list(sds)
-    return names if len(names) <= _MOST_COLUMNS else [name for name in names if name not in _LEFT_OUT]
+    return [name for name in names if len(names) <= _MOST_COLUMNS or name not in _LEFT_OUT or name in aimed]
 
 
 def _row_without_family(
@@ -266,8 +273,10 @@ def _fields(spec: Specification, number: int, without: int, sds: Mapping[str, fl
     }
 
 
-def _print(rows: Sequence[Mapping[str, Any]], goals: Sequence[Goal], confidence: float | None) -> None:
-    names = _shown(rows[0]["sd"])
+def _print(
+    rows: Sequence[Mapping[str, Any]], goals: Sequence[Goal], confidence: float | None, aimed: Collection[str]
+) -> None:
+    names = _shown(rows[0]["sd"], aimed)
     print_table(
         ["ε", "respondents", "without privacy", "price", *(f"sd of {name}" for name in names)],
         [

@@ -20,6 +20,8 @@ __all__ = ["DISTRIBUTION", "MAX_NAMED", "Goal", "InvalidGoal", "parse_goal"]
 
 MAX_WEIGHT = 1e6
 """With larger weights, rounding would determine a parameter of small weight."""
+_LEAST_WEIGHT = 1e-30
+"""Products of smaller ones are no floats."""
 MAX_NAMED = 16
 """The most quantiles, and the most values, that a goal names."""
 MIN_LEVEL = 1e-4
@@ -237,6 +239,8 @@ def _check_weight(name: str, weight: Any) -> Any:
     number = isinstance(weight, int | float | Decimal) and not isinstance(weight, bool)
     if not (number and math.isfinite(weight) and 0 <= weight <= MAX_WEIGHT):
         raise InvalidGoal(f"the goal's weight of {name} must be a number from 0 to {MAX_WEIGHT:g}")
+    if 0 < weight < _LEAST_WEIGHT:
+        raise InvalidGoal(f"the goal's weight of {name} must be 0 or at least {_LEAST_WEIGHT:g}")
     return weight
 
 

@@ -50,14 +50,14 @@ def narrow_goals(specification: Specification, terms: Mapping[str, Any]) -> list
 
 def _number(name: str, title: str, specification: Specification, asked: Mapping[str, Any]) -> ShownNumber:
     unit, decimals = unit_text(asked), asked.get("decimals")
-    if specification.family.discrete or specification.support.is_scale:
+    goal = _narrow_goal(specification, unit)
+    if specification.family.discrete or (specification.nonparametric and decimals == 0):
         return ShownNumber(
-            name, title, unit, decimals, "share of the people", "The share of the people with each value.", ""
+            name, title, unit, decimals, "share of the people", "The share of the people with each value.", goal
         )
     atoms = [rounded(atom, 12) for atom in specification.support.atoms]
     exactly = f"Those who have exactly {', '.join(atoms)} are not in the curve. " if atoms else ""
     density = f"density per {unit}" if unit else "density"
-    goal = _narrow_goal(specification, unit)
     return ShownNumber(name, title, unit, decimals, density, f"{exactly}Areas are shares of the people.", goal)
 
 

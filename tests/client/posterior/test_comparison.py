@@ -75,9 +75,7 @@ def test_that_it_is_too_early_is_said() -> None:
 
 def test_that_nearly_everybody_has_one_value_is_said() -> None:
     posterior = _parsed(families=[], verdict="not compared")
-    assert repr(posterior).endswith(
-        "which family holds: not compared, for people have too few different values"
-    )
+    assert repr(posterior).endswith("which family holds: not compared, for people have too few different values")
 
 
 def test_a_collection_of_one_family() -> None:

@@ -1,5 +1,7 @@
 """Numbers are written for people in one way: to the digits that are known, and with an exponent only far from 1."""
 
+from dataclasses import replace
+
 import pytest
 
 from dither_client.posterior.digits import (
@@ -121,3 +123,13 @@ def test_a_unit_in_several_languages_is_written_in_one() -> None:
 def test_what_is_known_of_values_in_a_small_unit_is_not_0() -> None:
     mean, sd, low, *_, high = summary_numbers(summary(1.9e-13, 2e-13, 2.1e-13, 6e-15))
     assert (mean, sd, low, high) == ("2e-13", "6e-15", "1.9e-13", "2.1e-13")
+
+
+def test_a_mean_beside_a_whole_number_that_nearly_all_draws_agree_on_is_told() -> None:
+    """That of a few draws very far away is left out."""
+    nearly, far = summary(3.0, 3.0, 3.0), summary(3.0, 3.0, 3.0)
+    rows = population_rows(
+        {"0.25": replace(nearly, mean=2.997, sd=0.095), "0.5": replace(far, mean=1e9, sd=1e10)}, None
+    )
+    assert rows[0] == ("quantile_0.25", "2.997", "0.095", "3 to 3")
+    assert rows[1] == ("quantile_0.5", "", "", "3 to 3")

@@ -14,7 +14,9 @@ from scipy import stats
 from benchmarks.any_distribution import answers, learner_on
 from dither_client import Query, RandomizedResponse
 from dither_client.posterior.population import share_at
+from dither_client.posterior.sentences import NOT_COMPARED
 from dither_estimator.checks.averaging import average_distribution
+from dither_estimator.checks.family_fits import fit_families
 from dither_estimator.families import FloatArray, find_family
 from dither_estimator.learning.nonparametric_learner import NonparametricLearner
 from dither_estimator.nonparametric import posterior
@@ -23,6 +25,7 @@ from dither_estimator.nonparametric.cell_design import cells_at
 from dither_estimator.nonparametric.deviations import BINS
 from dither_estimator.nonparametric.distribution import Distribution
 from dither_estimator.nonparametric.known import KnownPopulation
+from dither_estimator.nonparametric.place import Place
 from dither_estimator.nonparametric.posterior import estimate_distribution
 from dither_estimator.nonparametric.questions import Templates, quantile_questions
 from dither_estimator.nonparametric.rounding import halfway, rounded, unit_of
@@ -124,7 +127,7 @@ class TestDistribution:
         told = learner.posterior().described(learner.posterior().reply())
         assert told.distribution is not None
         assert told.quantiles is not None
-        assert len(told.distribution.x) <= 257
+        assert told.distribution.x == tuple(np.arange(told.distribution.x[-1] + 1))
         at = {x: share_at(told.distribution, x).q50 for x in (4.99, 5.0, 5.5, 5.9, 6.0)}
         assert at[5.0] == at[5.5] == pytest.approx(at[5.9])
         assert at[4.99] + 0.05 < at[5.0] < at[6.0] - 0.05
@@ -182,6 +185,50 @@ class TestPosterior:
         learner = collected(Support(0.0, 1.0, decimals=0), people, "1", 5)
         assert {query.edges for query in learner.counts} == {(0.5,)}
         assert learner.distribution.share_above(np.array([0.0])).mean[0] == pytest.approx(people.mean(), abs=0.06)
+
+    @pytest.mark.parametrize("decimals", [None, 0])
+    def test_yes_or_no_is_as_uncertain_as_a_binomial_share(
+        self, decimals: int | None, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """People at the bounds and people between them are not known apart; else the interval is four times as wide."""
+        counts: dict[Query, Any] = {RandomizedResponse((0.5,), 1): np.array([1_778, 1_222])}
+        gain = math.tanh(0.5)
+        share, sd = 0.5 + (1_778 / 3_000 - 0.5) / gain, math.sqrt(0.592667 * 0.407333 / 3_000) / gain
+
+        def found() -> FloatArray:
+            drawn = estimate_distribution(np.random.default_rng(1), counts, Support(0.0, 1.0, decimals=decimals))
+            return np.array(drawn.cdf(np.array([0.5])).interval(0.9)).ravel()
+
+        assert found() == pytest.approx(share + sd * stats.norm.ppf([0.05, 0.95]), abs=0.01)
+        monkeypatch.setattr(Place, "_together", lambda place, rng, size: place._given(rng, size)[0])
+        assert decimals == 0 or np.ptp(found()) > 0.15
+
+    def test_families_of_few_values_are_not_compared(self) -> None:
+        """Any shares of three values are those of some member of a family with two parameters."""
+        for most in (2.0, 4.0):
+            people = np.random.default_rng(6).integers(0, int(most) + 1, 4_000).astype(float)
+            learner = collected(Support(0.0, most, decimals=0), people, "1", 6)
+            comparison = fit_families(learner.counts, learner.distribution).comparison
+            assert comparison is not None
+            assert (comparison.verdict == NOT_COMPARED) == (most == 2)
+
+    def test_those_above_a_number_that_few_have_are_not_lost(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """61% have 0 and 30% have 1, who are most of those above the bound, but not half of all people."""
+        population, x = stats.poisson(0.5), np.arange(4.0)
+
+        def found(seed: int) -> Distribution:
+            people = population.rvs(2_000, random_state=seed).astype(float)
+            return collected(Support(minimum=0.0, decimals=0), people, "1", seed).distribution
+
+        held = []
+        for seed in range(8):
+            low, high = found(seed).cdf(x).interval(0.9)
+            held.append((low <= population.cdf(x)) & (population.cdf(x) <= high))
+        assert np.mean(held) > 0.8
+        assert found(1).support.atoms == found(2).support.atoms == ()
+        monkeypatch.setattr(posterior, "_known_within", lambda *_: 0.0)
+        monkeypatch.setattr(posterior, "_share_of_all_else", lambda *_: 1.0)
+        assert found(1).support.atoms == found(2).support.atoms == (1.0,)
 
     @pytest.mark.parametrize(("support", "mean"), [(WHOLE, 50.0), (Support(), 49.5)])
     def test_families_are_held_against_the_rounded_numbers(self, support: Support, mean: float) -> None:

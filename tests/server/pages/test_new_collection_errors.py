@@ -53,6 +53,7 @@ FIRST = {"name", "family", "transform", "low", "high", "range", "epsilon", "mech
         ),
         ({"goal": "tau"}, "goal", "Goal must be all, one of mu, sigma"),
         ({"goal": "mu=-1,sigma=1"}, "goal", "The goal's weight of mu"),
+        ({"goal": "distribution=1e-300"}, "goal", "The goal's weight of distribution must be 0 or at least 1e-30"),
         ({"goal_of": "tau"}, "goal_of", "“What to learn best” must be one of distribution, quantiles, above"),
         ({"goal_of": "quantiles"}, "goal", "Goal must have shares, such as 10%, 50%, 90%."),
         ({"goal_of": "quantiles", "goal": "10%, 10%"}, "goal", "Goal must have shares, such as 10%, 50%, 90%."),
