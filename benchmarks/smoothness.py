@@ -105,6 +105,15 @@ def _apart(x: FloatArray) -> FloatArray:
     return np.asarray(0.6 * stats.norm.cdf(x, 25, 4) + 0.4 * stats.norm.cdf(x, 65, 4))
 
 
+def _unequal(x: FloatArray) -> FloatArray:
+    return np.asarray(0.8 * stats.norm.cdf(x, 40, 5) + 0.2 * stats.norm.cdf(x, 62, 4))
+
+
+def _some_at_zero(x: FloatArray) -> FloatArray:
+    """A tenth have 0."""
+    return np.asarray(0.1 * (np.asarray(x) >= 0) + 0.9 * stats.lognorm.cdf(x, 0.7, scale=30))
+
+
 def _far(x: FloatArray) -> FloatArray:
     return np.asarray(0.9 * stats.norm.cdf(x, 20, 5) + 0.1 * stats.norm.cdf(x, 80, 8))
 
@@ -149,6 +158,14 @@ def _cases() -> dict[str, _Case]:
             (3_000, 20_000),
             {"2% to 98%": _middle(_apart), "at the median": np.array([stats.norm.ppf(5 / 6, 25, 4)])},
             {"quantiles": [0.5]},
+        ),
+        "four fifths and a fifth, 22 apart with sds of 5 and 4": _Case(
+            known(_unequal),
+            (5_000, 20_000),
+            {"2% to 98%": _middle(_unequal), "between the groups": np.array([54.0, 57.0])},
+        ),
+        "a tenth at 0, not declared, else lognormal, with minimum 0": _Case(
+            known(_some_at_zero, Support(0.0)), (3_000, 20_000), {"at 0": np.array([0.0]), "at 10, …, 70": _TENS[:7]}
         ),
         "a tenth, far from all others": _Case(known(_far), (3_000, 20_000), {"at 95% and 98%": np.array([80.0, 86.7])}),
     }

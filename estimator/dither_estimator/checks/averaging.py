@@ -5,8 +5,9 @@ Without a family half of the prior's weight is on having none, and the other hal
 have values beyond a declared bound have one part together: whoever declares that values lie between two does not
 expect a family that has others. So a population that has a family costs little, and one that has none keeps its own
 shape as soon as the answers refuse the families. A family whose density has a kink has no part in it, since the prior
-without a family takes kinks for unlikely, too. None has where atoms are declared: under each nobody would have exactly
-these numbers, and what is nearly a family would be taken for one without them.
+without a family takes kinks for unlikely, too. None has where atoms are declared, and where answers show people at a
+bound none that has no values beyond it: under each nobody would have exactly these numbers, and what is nearly a family
+would be taken for one without them.
 
 No population follows a family exactly, and the more answers tell, the less likely it is that it does as far as they
 tell: from `_EXACT` on the part of all families falls.
@@ -35,6 +36,8 @@ _EXACT, _DIRECTIONS = 4_000.0, 6
 """The information, in answers without noise, up to which a population may well follow a family as far as answers tell,
 and in how many directions it may deviate: that it deviates less than a small r has a probability like r to this power.
 """
+_FEW_PEOPLE, _RARELY = 0.01, 0.05
+"""Answers show people at a bound if fewer than so few have a posterior probability below this."""
 _PROPOSED = 2
 """How many proposals there are for each draw of a family."""
 
@@ -54,7 +57,7 @@ def average_distribution(
 
 def averaged(rng: np.random.Generator, distribution: Distribution, counts: Counts, found: FamilyFits) -> Distribution:
     """As many draws from the average, of which `distribution` is the part without a family and `found` the families."""
-    size, fits = distribution.draw_count, _taking_part(found, distribution.support)
+    size, fits = distribution.draw_count, _taking_part(found, distribution)
     prior = prior_shares([fit.description for fit in fits], distribution.support)
     shares = shares_of(found.none + against_families(sum(known_by(counts).values())), fits, prior)
     ends = np.floor(np.cumsum(shares) * size + rng.random())
@@ -69,9 +72,22 @@ def averaged(rng: np.random.Generator, distribution: Distribution, counts: Count
     return Distribution(distribution.support, distribution.base, masses)
 
 
-def _taking_part(found: FamilyFits, support: Support) -> list[FamilyFit]:
-    """The fits that may hold: none where numbers are declared that many people have exactly, as in no smooth family."""
-    return [] if support.atoms else [fit for fit in found.fits if fit.family.smooth]
+def _taking_part(found: FamilyFits, distribution: Distribution) -> list[FamilyFit]:
+    """The fits that may hold: none where numbers are declared that many people have exactly, as in no smooth family.
+
+    Where answers show people at a bound, those that may hold have values beyond it, as many as people are there.
+    Rounded values are at a bound under others, too.
+    """
+    support = distribution.support
+    if support.atoms:
+        return []
+    smooth = [fit for fit in found.fits if fit.family.smooth]
+    if support.decimals is not None:
+        return smooth
+    at_points = np.quantile(distribution.masses[:, BINS:], _RARELY, axis=0)
+    shown = [point for point, least in zip(support.points, at_points, strict=True) if least > _FEW_PEOPLE]
+    ends = [fit.description.ends for fit in smooth]
+    return [fit for fit, (low, high) in zip(smooth, ends, strict=True) if all(low < bound < high for bound in shown)]
 
 
 def against_families(information: float) -> float:

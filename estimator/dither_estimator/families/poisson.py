@@ -3,12 +3,17 @@
 from typing import ClassVar
 
 import numpy as np
-from scipy.special import pdtr, pdtrik
+from scipy.special import ndtri, pdtr, pdtrik
 
 from dither_client import Transform
 from dither_estimator.families.base import Family, FloatArray, Parameter, PriorTerms, Values
 
 __all__ = ["Poisson"]
+
+_MANY = 1e4
+"""From this rate on SciPy's search for quantiles takes ever longer, and an expansion is off by less than one."""
+_LEAST = 1e-16
+"""Probabilities differ from 0 and 1 by no less."""
 
 
 class Poisson(Family):
@@ -28,7 +33,9 @@ class Poisson(Family):
         return np.where(edges >= 0, pdtr(np.maximum(edges, 0.0), theta), 0.0)
 
     def quantiles(self, theta: FloatArray, probabilities: FloatArray) -> FloatArray:
-        found: FloatArray = np.ceil(pdtrik(probabilities, theta))
+        few, many = np.minimum(theta, _MANY), np.maximum(theta, _MANY)
+        found = np.ceil(np.where(theta < _MANY, pdtrik(probabilities, few), _expanded(probabilities, many)))
+        found = found + (pdtr(found, theta) < probabilities)
         below = np.maximum(found - 1, 0.0)
         return np.where(pdtr(below, theta) >= probabilities, below, found)  # rounding may have added 1
 
@@ -43,3 +50,10 @@ class Poisson(Family):
 
     def sample(self, rng: np.random.Generator, theta: FloatArray, size: int) -> FloatArray:
         return rng.poisson(theta[0], size).astype(float)
+
+
+def _expanded(probabilities: FloatArray, rate: FloatArray) -> FloatArray:
+    """Quantiles of large rates, between integers (Cornish & Fisher 1938)."""
+    z = ndtri(np.clip(probabilities, _LEAST, 1 - _LEAST))
+    bent = (z**3 - 3 * z) / 24 - (2 * z**3 - 5 * z) / 36
+    return np.asarray(rate + z * np.sqrt(rate) + (z**2 - 1) / 6 + bent / np.sqrt(rate) - 0.5)

@@ -3,6 +3,7 @@
 `tests/estimator/nonparametric/test_calibration_without_family.py` holds the whole of it to its prior.
 """
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -154,6 +155,28 @@ def test_families_have_no_part_where_numbers_are_declared_that_many_have(monkeyp
     assert sum(map(holds, range(8))) >= 7
     monkeypatch.setattr(averaging, "_taking_part", lambda found, _: [fit for fit in found.fits if fit.family.smooth])
     assert sum(map(holds, range(8))) <= 6
+
+
+def test_families_have_no_part_where_people_are_at_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A tenth of the people has 0, which nobody has under a gamma; a normal may have as many below 0."""
+    support = Support(minimum=0.0)
+
+    def members(cdf: Callable[[FloatArray], FloatArray], counts: Counts) -> set[str]:
+        edges = RandomizedResponse((0.0, 40.0, 60.0), 2)
+        cells = np.diff(cdf(np.array(edges.edges)), prepend=0.0, append=1.0)
+        counts[edges] = np.random.default_rng(2).multinomial(4_000, cells @ channel_of(edges).matrix)
+        without, fits = found_by(counts, support, 500)
+        return {fit.description.family for fit in averaging._taking_part(fits, without)}
+
+    gamma = stats.gamma(9, scale=5.5)
+
+    def zeros(x: FloatArray) -> FloatArray:
+        return np.asarray(0.1 * (x >= 0) + 0.9 * gamma.cdf(x))
+
+    assert members(zeros, asked(zeros, 8_000, 1, "2")) == {"normal"}
+    assert {"gamma", "weibull", "normal"} <= members(gamma.cdf, asked(gamma.cdf, 8_000, 1, "2"))
+    monkeypatch.setattr(averaging, "_FEW_PEOPLE", 1.0)
+    assert {"gamma", "weibull", "normal"} <= members(zeros, asked(zeros, 8_000, 1, "2"))
 
 
 def test_a_family_that_holds_makes_errors_smaller_and_one_that_is_refused_changes_nothing() -> None:

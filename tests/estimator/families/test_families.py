@@ -85,6 +85,16 @@ def test_quantiles_of_whole_numbers_are_scipys(name: str) -> None:
     assert families[name].quantiles(thetas, levels).tolist() == exact.tolist()
 
 
+def test_quantiles_of_huge_counts_are_the_least_values_with_so_many_at_or_below() -> None:
+    levels = np.concatenate([[1e-12, 1e-6], np.linspace(0.001, 0.999, 99), [1 - 1e-6]])
+    rates = np.array([[9_999.0], [10_001.0], [12_345.6], [1e6], [3e7]])
+    found = families["poisson"].quantiles(rates, levels)
+    assert found.tolist() == stats.poisson(rates).ppf(levels).tolist()
+    assert families["poisson"].quantiles(np.array([[1e12]]), levels)[0] == pytest.approx(
+        stats.norm(1e12 - 0.5, 1e6).ppf(levels), abs=20
+    )
+
+
 def test_draws(name: str, family: Family) -> None:
     """Seeded, at a false-alarm rate of 1e-4: Kolmogorov-Smirnov, or for whole numbers chi-square."""
     theta = ORACLES[name].thetas[-1]
