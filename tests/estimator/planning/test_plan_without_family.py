@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from dither_client.commands import run
+from dither_estimator.commands import plan as command
 from dither_estimator.families import find_family
 from dither_estimator.learning.nonparametric_learner import NonparametricLearner
 from dither_estimator.nonparametric.known import KnownPopulation
@@ -127,3 +128,10 @@ def test_bounds_of_a_family_save_respondents(capsys: CaptureFixture) -> None:
         assert run([*asked, *bounds]) == 0
         needed.append(json.loads(capsys.readouterr().out)["respondents"])
     assert needed[1] < 0.95 * needed[0]
+
+
+def test_a_table_has_a_column_for_each_target() -> None:
+    """Of more than four numbers it leaves some quantiles out, but none that was asked for."""
+    sds = dict.fromkeys(("distribution", *(f"quantile_{level}" for level in (0.1, 0.25, 0.5, 0.75, 0.9))), 1.0)
+    assert command._shown(sds, {}) == ["distribution", "quantile_0.5"]
+    assert command._shown(sds, {"quantile_0.9": 2.0}) == ["distribution", "quantile_0.5", "quantile_0.9"]
