@@ -131,7 +131,7 @@ def test_bounds_of_a_family_save_respondents(capsys: CaptureFixture) -> None:
 
 
 def test_a_table_has_a_column_for_each_target() -> None:
-    """Of more than four numbers it leaves some quantiles out, but none that was asked for."""
+    """Where a table would be too wide it leaves quantiles out, but none that was asked for."""
     sds = dict.fromkeys(("distribution", *(f"quantile_{level}" for level in (0.1, 0.25, 0.5, 0.75, 0.9))), 1.0)
     assert command._shown(sds, {}) == ["distribution", "quantile_0.5"]
     assert command._shown(sds, {"quantile_0.9": 2.0}) == ["distribution", "quantile_0.5", "quantile_0.9"]
