@@ -37,7 +37,7 @@ _EXACT, _DIRECTIONS = 4_000.0, 6
 and in how many directions it may deviate: that it deviates less than a small r has a probability like r to this power.
 """
 _FEW_PEOPLE, _RARELY = 0.01, 0.05
-"""Answers show people at a bound if fewer than so few have a posterior probability below this."""
+"""Answers show people at a bound if the probability of a share above the first is more than 1 less the second."""
 _PROPOSED = 2
 """How many proposals there are for each draw of a family."""
 

@@ -102,7 +102,7 @@ class Goal:
             return dict(self.weights)
         named = {"quantiles": self.quantiles, "above": self.above}
         parts: dict[str, Any] = {
-            name: {f"{number:.12g}": weight for number, weight in some} for name, some in named.items() if some
+            name: {_exact(number): weight for number, weight in some} for name, some in named.items() if some
         }
         return parts | ({"distribution": self.distribution} if self.distribution else {})
 
@@ -237,7 +237,7 @@ def _number(name: str, value: Any) -> float:
 
 def _check_weight(name: str, weight: Any) -> Any:
     number = isinstance(weight, int | float | Decimal) and not isinstance(weight, bool)
-    if not (number and math.isfinite(weight) and 0 <= weight <= MAX_WEIGHT):
+    if not (number and 0 <= weight <= MAX_WEIGHT):
         raise InvalidGoal(f"the goal's weight of {name} must be a number from 0 to {MAX_WEIGHT:g}")
     if 0 < weight < _LEAST_WEIGHT:
         raise InvalidGoal(f"the goal's weight of {name} must be 0 or at least {_LEAST_WEIGHT:g}")
@@ -261,7 +261,13 @@ def _asks(family: Family, cut: float) -> bool:
 
 
 def _listed(weighted: Weighted) -> str:
-    return ",".join(f"{number:.12g}" + (f":{weight:.12g}" if weight != 1 else "") for number, weight in weighted)
+    return ",".join(_exact(number) + (f":{weight:.12g}" if weight != 1 else "") for number, weight in weighted)
+
+
+def _exact(number: float) -> str:
+    """The number in few digits if these are exact, else in as many as it needs."""
+    short = f"{number:.12g}"
+    return short if float(short) == number else repr(number)
 
 
 def _allowed(family: Family) -> str:

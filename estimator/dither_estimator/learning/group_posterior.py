@@ -79,7 +79,9 @@ def _described(
     if len(groups) <= _MANY:
         return {label: group.described(levels, above) for label, group in groups.items()}
     most = sorted(groups, key=lambda label: groups[label].answers, reverse=True)[:_PICTURED]
-    others = {id(group): group for label, group in groups.items() if label not in most}  # one for all that are empty
+    others = {
+        id(group): group for label, group in groups.items() if label not in most
+    }  # groups without answers share one
     in_short = {each: group.in_short(levels, above) for each, group in others.items()}
     return {
         label: group.described(levels, above) if label in most else in_short[id(group)]

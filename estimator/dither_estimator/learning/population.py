@@ -25,8 +25,8 @@ _NEARLY_ALL, _MOST_STEPS = np.array([0.0005, 0.9995]), 100
 _MOST_WHOLE = 256
 """Whole numbers that differ by more, such as incomes, are told of as if people could have all numbers between."""
 _FEW_PEOPLE, _KNOWN = 0.01, 3.0
-"""People at a bound that is no atom are told of if it is nearly sure that there are more than so few, and how many, to
-within this factor. Without answers that tell of them it is above 10,000: the prior knows of nobody.
+"""The share at a bound that is no atom is reported if its 5% quantile is above the first of these, and its 95% quantile
+below the second times that. Under the prior the ratio of the two is above 10,000.
 """
 
 

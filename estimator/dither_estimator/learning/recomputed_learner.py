@@ -91,7 +91,7 @@ class RecomputedLearner(CountLearner, Generic[_Estimate]):
 
     def learn_members(self, members: Members) -> None:
         if members:
-            raise ValueError("without a family of distributions, counts of members are not learnt")
+            raise ValueError("this collection does not learn counts of members")
 
     @property
     def _particles(self) -> int:

@@ -124,6 +124,7 @@ class StratifiedPopulation:
     def _values(self) -> FloatArray:
         """The grid as values of people: whoever is between a step and the number before it is at the step."""
         grid, steps = self._grid.copy(), np.array(self.steps)
+        steps = steps[(grid[0] <= steps) & (steps <= grid[-1])]  # of whole numbers nobody may have the outermost
         before = np.nextafter(steps, -np.inf)
         grid[np.searchsorted(grid, before)] = steps
         return grid

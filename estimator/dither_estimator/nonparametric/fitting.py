@@ -40,7 +40,8 @@ _PROMISING = 4.0
 _TRIED = 2
 """How many searches start from others, with so many of the ratios that promise most."""
 _ALIKE = 0.1
-"""Another starts from a bell in whose middle half of the people are so much more alike: heavy tails hide these."""
+"""One more search starts from a normal half of whose people lie in its middle, with so much smaller a scale: heavy
+tails hide them."""
 _OTHERS_SHARES = 0.03, 0.5
 """The least and the largest share of others to begin with."""
 _LEAST = 1e-9

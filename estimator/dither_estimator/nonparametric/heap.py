@@ -3,6 +3,11 @@
 Questions follow the people, so that they soon are about ranges in which floating point leaves no others. Such a number
 is taken for one that many people have exactly, like a declared atom: then others are looked for elsewhere. Since its
 questions have a cut just before it, which no others have, the answers mostly show from then on which number that is.
+
+Where values are rounded that is a value between the quantiles of the middle half. Elsewhere three conditions hold:
+(1) a fifth of the people lie between two quantiles that differ by 10⁻¹⁰ of their size or less, or by 10⁻⁶ of the range
+of all but the outermost; (2) a number with few digits is so near to these that only one in a thousand middles would
+have one; (3) floating point can represent a cut on either side of it.
 """
 
 import math

@@ -38,7 +38,7 @@ _TELL_OF_BOUNDS = 60.0
 _CHAINS, _CANDIDATES, _SWEEPS, _KEPT = 200, 4, 15, 5
 """Chains of what is drawn together, candidates for the first of each, sweeps, and after how many draws are kept."""
 _WIDER = 1.7
-"""Shares that are not known apart from the place are less known than if it were."""
+"""So much wider proposals of the shares' logits are than the normal approximation for one place: the place varies."""
 _LARGEST_LOG = 690.0
 _CERTAIN = 1.1
 """The place is found when 90% intervals of location, in units of the scale, and of its logarithm are narrower."""

@@ -65,9 +65,15 @@ def effective_share(log_weights: FloatArray) -> float:
 
 
 def resampled(rng: np.random.Generator, log_weights: FloatArray, size: int) -> Nodes:
-    """A systematic sample of `size` places by weights, which are tempered until a share of them is effective."""
+    """A systematic sample of `size` places by weights, which are tempered until a share of them is effective.
+
+    Raises `ValueError` unless some weight is above 0, and all are numbers.
+    """
     log_weights = log_weights - log_weights.max()
-    while effective_share(log_weights) < _MIN_EFFECTIVE_SHARE:
+    possible = np.isfinite(log_weights).mean()
+    if not possible or np.isnan(log_weights).any():
+        raise ValueError("weights must be numbers, of which some are above 0")
+    while effective_share(log_weights) < min(_MIN_EFFECTIVE_SHARE, possible / 2):
         log_weights *= _TEMPERING  # of logarithms, since weights that are 0 stay so
     weights = np.exp(log_weights)
     places = (np.arange(size) + rng.random()) / size

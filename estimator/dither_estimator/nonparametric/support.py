@@ -81,7 +81,7 @@ class Support:
 
     @cached_property
     def farthest(self) -> float:
-        """No value that can be told from a bound has a larger coordinate, up to its sign; infinite but between two."""
+        """The largest absolute coordinate of a value that differs from a bound; infinite without two bounds."""
         return math.inf if self.minimum is None or self.maximum is None else _FARTHEST
 
     @cached_property

@@ -1,4 +1,4 @@
-"""The distributions that priors can name: every continuous distribution of `scipy.stats`, by its name and shapes there.
+"""The distributions that priors can name: the continuous ones of `scipy.stats`, by their names and shapes there.
 
 Importing `scipy.stats` takes longer than learning a million answers. The usual distributions are therefore implemented
 here, with SciPy's formulas and, given the same generator, identical draws; `scipy.stats` is imported only for others.
@@ -15,7 +15,10 @@ from scipy.special import betaincinv, betaln, gammainccinv, gammaincinv, gammaln
 
 from dither_estimator.families import FloatArray
 
-__all__ = ["WRITTEN", "Distribution", "find_distribution", "find_shapes"]
+__all__ = ["TOO_SLOW", "WRITTEN", "Distribution", "find_distribution", "find_shapes"]
+
+TOO_SLOW = frozenset({"gausshyper", "ksone", "kstwo", "levy_stable", "rel_breitwigner", "studentized_range"})
+"""Draws or densities of these take milliseconds each, since SciPy integrates or searches for every one of them."""
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from dither_estimator.families import Family, FloatArray, Parameter
-from dither_estimator.priors.distributions import Distribution, find_distribution, find_shapes
+from dither_estimator.priors.distributions import TOO_SLOW, Distribution, find_distribution, find_shapes
 
 __all__ = ["InvalidPrior", "ParameterPrior", "Prior", "parse_prior"]
 
@@ -92,6 +92,8 @@ def _parse_part(parameter: Parameter, data: Any) -> ParameterPrior:
     shapes = find_shapes(data["dist"])
     if shapes is None:
         raise InvalidPrior(f"prior of {name}: dist must name a continuous distribution of scipy.stats")
+    if data["dist"] in TOO_SLOW:
+        raise InvalidPrior(f"prior of {name}: draws from {data['dist']} take too long; name another distribution")
     if data.get("of", "variance") != "variance":
         raise InvalidPrior(f'prior of {name}: "of" can only be "variance"')
     of_variance = "of" in data
@@ -109,10 +111,12 @@ def _parse_part(parameter: Parameter, data: Any) -> ParameterPrior:
         raise InvalidPrior(f"prior of {name}: the distribution must not reach below 0")
     if high > parameter.limits[1]:
         raise InvalidPrior(f"prior of {name}: the distribution must not reach above 1")
-    with np.errstate(all="ignore"):
-        lowest, below, above, highest = distribution.quantiles(
-            np.array([_DRAW_TAIL, 0.25, 0.75, 1 - _DRAW_TAIL])
-        ).tolist()
+    levels = np.array([_DRAW_TAIL, 0.25, 0.75, 1 - _DRAW_TAIL])
+    try:
+        with np.errstate(all="ignore"):
+            lowest, below, above, highest = distribution.quantiles(levels).tolist()
+    except (ArithmeticError, RuntimeError, ValueError) as error:  # what SciPy's searches raise
+        raise InvalidPrior(f"prior of {name}: SciPy finds no quantiles of {data['dist']} with these numbers") from error
     if not (max(abs(below), abs(above)) <= _MAX_QUARTILE and above - below >= 1 / _MAX_QUARTILE):
         limits = f"between {-_MAX_QUARTILE:g} and {_MAX_QUARTILE:g}, at least {1 / _MAX_QUARTILE:g} apart"
         raise InvalidPrior(f"prior of {name}: the distribution's quartiles must lie {limits}")

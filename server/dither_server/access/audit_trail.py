@@ -3,7 +3,7 @@
 import logging
 from typing import Any
 
-from sqlalchemy import Connection, Engine
+from sqlalchemy import Engine
 
 from dither_server.answers.writer import Writer
 from dither_server.audit import audit
@@ -35,11 +35,6 @@ class AuditTrail:
             self._writer.submit(lambda connection: append_audit(connection, at, what, by, **facts)).result()
         except Unavailable:
             _log.error("the audit log in the database lacks this action", extra={"what": what, "by": by})
-
-    def note(self, connection: Connection, what: str, by: str, **facts: Any) -> None:
-        """Logs and stores the action within the transaction that performs it."""
-        audit(what, by, **facts)
-        append_audit(connection, milliseconds(self._clock()), what, by, **facts)
 
     def rows(self, collection: str | None, after: int, limit: int) -> list[AuditRow]:
         """Up to `limit` rows with numbers above `after`, in order: all, or those of one collection."""

@@ -89,8 +89,8 @@ class Invitations:
         self._writer = writer
 
     async def make(self, collection: int, count: int) -> list[str]:
-        """Creates `count` invitations and returns their codes, which are stored nowhere."""
-        codes = ["".join(secrets.choice(_LETTERS) for _ in range(_CODE_LENGTH)) for _ in range(count)]
+        """Creates `count` invitations and returns their codes, of which only hashes are stored."""
+        codes = await asyncio.to_thread(_new_codes, count)
         rows = [{"collection": collection, "hash": _hash(code)} for code in codes]
         await self._writer.run(lambda connection: connection.execute(insert(invitations), rows))
         return codes
@@ -149,6 +149,10 @@ def _sealed(connection: Connection, invitation: Invitation) -> bytes | None:
         raise InvitationInvalid
     sealed: bytes | None = row[0]
     return sealed
+
+
+def _new_codes(count: int) -> list[str]:
+    return ["".join(secrets.choice(_LETTERS) for _ in range(_CODE_LENGTH)) for _ in range(count)]
 
 
 def _hash(code: str) -> bytes:

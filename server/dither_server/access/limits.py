@@ -104,18 +104,19 @@ class TicketLimits:
         self._take(request, 1, token)
 
     def take(self, request: HTTPConnection, count: int, token: Token | None) -> None:
-        """Takes `count` tickets, including the one that `admit` took; a request that is refused here costs nothing.
+        """Takes `count` tickets, including the one that `admit` took.
 
-        Raises `TooManyTickets`, or `InvalidBody` for a count without a token that is above every address's limit.
+        Raises `TooManyTickets`, and then the request costs nothing; or `InvalidBody` for a count without a token that
+        is above every address's limit.
         """
         if count == 1:
             return
         buckets, key = self._bucket(request, token)
         if key is None:
             return
-        buckets.give_back(key)
         if token is None and 0 < self._per_address < count:
             raise InvalidBody(f"count: Without a gateway's token, at most {self._per_address:,} tickets are allowed.")
+        buckets.give_back(key)
         self._take(request, count, token)
 
     def _take(self, request: HTTPConnection, count: int, token: Token | None) -> None:

@@ -252,7 +252,8 @@ def _statements(dialect: str) -> _Statements:
     )
     spend = insert_into(dialect, spent_tickets).on_conflict_do_nothing(index_elements=["collection", "ticket"])
     return _Statements(
-        locked_rules=limited.order_by(row.number).with_for_update(),
+        # Rows that refer to the collection may be added meanwhile: a tally waits for nobody who may wait for it.
+        locked_rules=limited.order_by(row.number).with_for_update(key_share=True),
         totals=totals.group_by(counts.c.collection),
         stored=stored,
         spent=spent,

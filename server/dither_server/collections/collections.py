@@ -4,6 +4,7 @@ import asyncio
 import secrets
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import islice
+from threading import Lock
 from typing import Any
 
 from sqlalchemy import Engine, select
@@ -48,6 +49,7 @@ class Collections:
         self._by_id: dict[str, Collection] = {}
         self._by_number: dict[int, Collection] = {}
         self._totals: dict[int, int] = {}
+        self._noting = Lock()
         """The number of answers of each collection with a maximum."""
         self._refreshed = Refreshed(self._read)
         self._unknown = SharedReads(self.stored)
@@ -129,9 +131,10 @@ class Collections:
 
     def note_totals(self, totals: Mapping[int, int | None]) -> None:
         """Updates the numbers of answers of collections with a maximum; None for others. Thread-safe."""
-        for number, total in totals.items():
-            if total is not None:
-                self._totals[number] = max(total, self._totals.get(number, 0))
+        with self._noting:
+            for number, total in totals.items():
+                if total is not None:
+                    self._totals[number] = max(total, self._totals.get(number, 0))
 
     def check_issues(self, collection: Collection) -> None:
         """Raises a `CollectionRefused` unless the collection issues tickets now."""

@@ -102,13 +102,6 @@ class Deletions:
             number = self._collections.stored(collection_id).number
         return self._purge(number, by, None)
 
-    def receipt(self, collection_id: str) -> dict[str, Any] | None:
-        """The receipt of a collection that was removed for good; None for any other."""
-        found = select(deletions.c.receipt).where(deletions.c.id == collection_id)
-        with self._engine.connect() as connection:
-            text = connection.execute(found).scalar_one_or_none()
-        return None if text is None else dict(json.loads(text))
-
     def receipts(self) -> list[dict[str, Any]]:
         """The receipts of all collections that were removed for good, oldest first."""
         found = select(deletions.c.receipt).where(deletions.c.receipt.is_not(None)).order_by(deletions.c.number)

@@ -19,6 +19,9 @@ from dither_server.http.problems import invalid
 
 __all__ = ["Admission", "CollectionSpec", "Visibility", "parse_new_spec", "parse_spec"]
 
+_OTHER_NAME = "retention_days"
+"""Another name of `keep_answers_days`."""
+
 Admission = Literal["public", "invite", "gateway"]
 Visibility = Literal["private", "public"]
 
@@ -85,7 +88,7 @@ class CollectionSpec(StatisticalFields):
     keep_answers_days: Annotated[int, Field(ge=MIN_ANSWER_DAYS, le=MAX_DAYS, strict=True)] | None = Field(
         default=None,
         description="After how many days a single answer is dropped; its count stays, and the result is the same. By "
-        "default answers are kept for as long as the collection.",
+        "default answers are kept for as long as the collection. It may also be called `retention_days`.",
         examples=[30],
     )
     keep_days: Annotated[int, Field(ge=MIN_ANSWER_DAYS, le=MAX_DAYS, strict=True)] | None = Field(
@@ -137,6 +140,10 @@ def parse_spec(data: Any) -> tuple[CollectionSpec, Specification]:
     """
     if not isinstance(data, dict):
         raise InvalidBody("The body must be a JSON object.")
+    if _OTHER_NAME in data:
+        data = {"keep_answers_days": data[_OTHER_NAME], **data}
+        if data["keep_answers_days"] != data.pop(_OTHER_NAME):
+            raise InvalidBody(f"keep_answers_days: The same is called {_OTHER_NAME}, too: leave one of them out.")
     try:
         service = CollectionSpec.model_validate(data)
     except ValidationError as error:

@@ -1,5 +1,6 @@
 """What the terms of a collection say of its statistics, in fields and in sentences for respondents and admins."""
 
+from threading import Lock
 from typing import Any
 
 from dither_client.mechanisms.epsilon import json_epsilon, listed
@@ -12,6 +13,9 @@ from dither_server.http.bodies import with_floats
 
 __all__ = ["design_advice", "notice", "statistical_terms"]
 
+_ONE_AT_A_TIME = Lock()
+"""The first of many who read a collection's terms has its designs computed, which are kept for the others."""
+
 
 def design_advice(specification: Specification) -> str | None:
     """One line on what another mechanism would save or cost, or on what a fixed question leaves unknown.
@@ -20,17 +24,18 @@ def design_advice(specification: Specification) -> str | None:
     """
     if specification.policy.name == "fixed" or not specification.parametric:
         return caution(specification)
-    return advice(
-        optimal_design(
-            specification.family,
-            specification.family.standard,
-            specification.mechanism,
-            specification.epsilon,
-            specification.standard_goal,
-            specification.levels,
-            rho=specification.rho,
+    with _ONE_AT_A_TIME:
+        return advice(
+            optimal_design(
+                specification.family,
+                specification.family.standard,
+                specification.mechanism,
+                specification.epsilon,
+                specification.standard_goal,
+                specification.levels,
+                rho=specification.rho,
+            )
         )
-    )
 
 
 def notice(specification: Specification) -> str | None:

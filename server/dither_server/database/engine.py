@@ -57,6 +57,7 @@ __all__ = [
     "not_to_the_disk",
     "reading",
     "replace_row",
+    "shown_url",
     "transact",
     "upgrade",
     "writing",
@@ -342,4 +343,9 @@ def _cannot_open(url: URL, error: DBAPIError) -> str:
     if url.get_backend_name() == "sqlite":
         return f"The database {url.database} cannot be used ({error.orig}): is it writable, and is it Dither's own?"
     reason = str(error.orig).strip().splitlines()[0]
-    return f"The database at {url.render_as_string()} cannot be used: {reason}."
+    return f"The database at {shown_url(url)} cannot be used: {reason}."
+
+
+def shown_url(url: URL) -> str:
+    """The address of a database without what may be secret: its password, and parameters, which may hold another."""
+    return url.set(query={}).render_as_string()

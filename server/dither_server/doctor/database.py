@@ -19,7 +19,7 @@ from sqlalchemy import URL, Connection, create_engine, make_url, text
 from sqlalchemy.exc import ArgumentError, SQLAlchemyError
 
 from dither_migrations import newest_revision
-from dither_server.database.engine import make_engine
+from dither_server.database.engine import make_engine, shown_url
 from dither_server.doctor.findings import Finding, fine, mend, unknown
 from dither_server.doctor.machine import examine_disk, examine_time
 from dither_server.errors import StartRefused
@@ -139,11 +139,11 @@ def _examine_postgres(url: URL, secret: SecretStr | None) -> Iterator[Finding]:
     try:
         began = time.perf_counter()
         with engine.connect() as connection:
-            yield fine("database", f"{url.render_as_string()} answers in {(time.perf_counter() - began) * 1000:.0f} ms")
+            yield fine("database", f"{shown_url(url)} answers in {(time.perf_counter() - began) * 1000:.0f} ms")
             yield from _examine_connection(connection, secret)
     except SQLAlchemyError as error:
         reason = str(getattr(error, "orig", None) or error).strip().splitlines()[0]
-        yield mend("database", f"{url.render_as_string()} does not answer", f"{reason}.")
+        yield mend("database", f"{shown_url(url)} does not answer", f"{reason}.")
     finally:
         engine.dispose()
 

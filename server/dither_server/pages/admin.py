@@ -158,5 +158,5 @@ async def invite(request: Request, collection: CollectionOf, service: ServiceOf)
     codes = await service.invitations.make(collection.number, int(count))
     await done(request, "invitations made", collection=collection.id, count=len(codes))
     links = [f"{address}#{code}" for code in codes]
-    drawn = [qr_svg(link) for link in links] if len(links) <= _MOST_DRAWN else []
+    drawn = await service.compute(lambda: [*map(qr_svg, links)]) if len(links) <= _MOST_DRAWN else []
     return await collection_page(request, collection, service, codes=codes, links=links, drawn=drawn)

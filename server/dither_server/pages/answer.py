@@ -14,7 +14,6 @@ from fastapi import FastAPI, Request, Response
 from fastapi.responses import HTMLResponse
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
-from starlette.concurrency import run_in_threadpool
 
 import dither_client
 from dither_client.mechanisms.epsilon import epsilon_text, wire_epsilon
@@ -79,8 +78,8 @@ def add_routes(app: FastAPI) -> None:
     app.add_api_route("/web/{name}", show_module, **served)
 
 
-async def show_answer(request: Request, collection: CollectionOf, service: ServiceOf) -> Response:
-    """The page on which the browser answers, in the reader's language.
+def show_answer(request: Request, collection: CollectionOf, service: ServiceOf) -> Response:
+    """The page on which the browser answers, in the reader's language: it takes too long to write for the event loop.
 
     With `embed` in the address it has no links to other pages, and the sites that are allowed may frame it.
     """
@@ -89,7 +88,7 @@ async def show_answer(request: Request, collection: CollectionOf, service: Servi
     language = best_language(preferred, LANGUAGES)
     preferred.append(language)
     kind = collection.specification.family.values
-    terms = _limited(await run_in_threadpool(service.collections.terms, collection, preferred), kind)
+    terms = _limited(service.collections.terms(collection, preferred), kind)
     given = "choice" if terms["categories"] else "numbers" if terms.get("components") else "number"
     texts = catalogue(language, given)
     check = collection.specification.misfit_check
@@ -99,7 +98,7 @@ async def show_answer(request: Request, collection: CollectionOf, service: Servi
     page = _TEMPLATES.get_template("answer.html").render(
         page=shown.get("page") if several else None,
         labelled=shown.get("page") == "label",
-        check_of=await _check(service, shown.get("check"), preferred),
+        check_of=_check(service, shown.get("check"), preferred),
         texts=texts,
         say=texts.say,
         script={**texts.script, "problems": texts.problems},
@@ -151,15 +150,15 @@ def _shown(pages: Sequence[Mapping[str, str]] | None, wanted: str | None) -> tup
     return len(pages) > 1, known.get(wanted or "") or secrets.choice(pages)
 
 
-async def _check(service: Service, check: str | None, preferred: Sequence[str]) -> dict[str, Any] | None:
+def _check(service: Service, check: str | None, preferred: Sequence[str]) -> dict[str, Any] | None:
     """What the script has to know of a page's check; None if there is none, or it takes no answers from everybody."""
     if check is None:
         return None
     try:
-        collection = await service.collections.find(check)
+        collection = service.collections.get(check)
     except (NotFound, CollectionDeleted):
         return None
-    terms = await run_in_threadpool(service.collections.terms, collection, preferred)
+    terms = service.collections.terms(collection, preferred)
     if terms["state"] != "open" or collection.full(terms["answers"]) or collection.admission != "public":
         return None
     return {"id": check, "categories": terms["categories"], "epsilon": _decimal(terms["epsilon"])}

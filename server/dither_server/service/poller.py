@@ -127,8 +127,8 @@ class Poller:
         self.share_leases()
         self._keys.refresh()
         self._keys.make_next()
+        self._access.refresh()  # revoked tokens are refused even where a newer process's collection cannot be read
         self._collections.refresh()
-        self._access.refresh()
         limited = self._collections.limited()
         if limited:
             self._collections.note_totals(self._store.totals(limited))

@@ -41,6 +41,7 @@ def designed(goal: object, theta: list[float], name: str = "normal", mechanism: 
         ({"above": [1000, -2.5]}, Goal(above=((-2.5, 1.0), (1000.0, 1.0)))),
         ("above=1000,quantiles=0.5", Goal(quantiles=((0.5, 1.0),), above=((1000.0, 1.0),))),
         ({"above": {"7": 0, "8": 3}}, Goal(above=((8.0, 3.0),))),
+        ({"above": [1234567890123]}, Goal(above=((1234567890123.0, 1.0),))),
     ],
 )
 def test_goals_are_read_and_written(goal: object, same: Goal) -> None:
@@ -56,7 +57,7 @@ def test_goals_are_read_and_written(goal: object, same: Goal) -> None:
         "above=1:-1", "above=1,above=2", "mu=1,above=3", "distribution=0", {"quantiles": 0.5}, {"quantiles": []},
         {"quantiles": [True]}, {"quantiles": [None]}, {"above": [10**400]}, {"above": {"x": 1}}, {"quantiles": [[0.5]]},
         {"above": ["1"], "mu": 1}, {"above": [1, 1.0]}, {"quantiles": {"0.5": 0}}, {"above": list(range(17))},
-        {"distribution": True},
+        {"distribution": True}, {"distribution": 10**400},
     ],
     ids=repr,
 )  # fmt: skip

@@ -256,6 +256,16 @@ def test_integers_of_all_groups_are_integers() -> None:
         assert (at >= [0.2, 0.5, 0.8]).all()
 
 
+def test_integers_of_all_groups_may_lie_apart_from_their_bounds() -> None:
+    """Nobody has the declared 0 or 20: both are steps of the distribution, beyond every quantile of each draw."""
+    support = Support(minimum=0.0, maximum=20.0, decimals=0)
+    masses = np.append(np.full(BINS, 1 / BINS), [0.0, 0.0])[np.newaxis]
+    part = DistributionPopulation(Distribution(support, ShapedBase(np.array([0.0, -1.5, 0.0, 0.0, 0.0])), masses))
+    whole = StratifiedPopulation([part, part], np.array([0.5, 0.5]))
+    levels = np.array([0.001, 0.5, 0.999])
+    assert whole.quantile(levels).values.tolist() == part.quantile(levels).values.tolist()
+
+
 def test_shares_of_the_population_count_and_not_how_many_answered(learner: GroupedLearner) -> None:
     assert learner.shares() == pytest.approx([0.5, 0.25, 0.25])
     unknown = GroupedLearner(specification(None, **NORMAL), 1)

@@ -245,6 +245,18 @@ def test_the_same_counts_in_another_order_give_the_same_posterior() -> None:
     assert one.mean == pytest.approx(other.mean, abs=0.02)
 
 
+def test_weights_of_which_nearly_all_are_zero_are_followed() -> None:
+    """No tempering makes a seventh of them effective."""
+    rng, few = np.random.default_rng(1), np.full(1_000, -np.inf)
+    few[[3, 5]] = 0.0, np.log(3)
+    found = sampler.resampled(rng, few, 4_000)
+    assert set(found.tolist()) == {3, 5}
+    assert np.mean(found == 5) == pytest.approx(0.75, abs=0.01)
+    for wrong in (np.full(5, -np.inf), np.array([0.0, np.nan])):
+        with np.errstate(invalid="ignore"), pytest.raises(ValueError, match="weights must be numbers"):
+            sampler.resampled(rng, wrong, 10)
+
+
 def test_quantiles_and_shares_follow_from_the_distribution_function() -> None:
     counts = asked(np.random.default_rng(10), questions_around(NORMAL), NORMAL.cdf, 5_000)
     found = estimate_distribution(np.random.default_rng(11), counts, size=500)

@@ -1,12 +1,18 @@
 """A collection that has its `max_answers` is closed: its terms say so, and streams end with everything learnt."""
 
 import json
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
+from sqlalchemy import insert
 
-from dither_client import Admin, Analyst, Client, MemoryLedger
+from dither_client import Admin, Analyst, Client, MemoryLedger, RandomizedResponse
 from dither_client.commands import run
+from dither_server.answers.sql import number_queries, read_rules
+from dither_server.database.engine import make_engine
+from dither_server.database.schema import tallies
+from dither_server.tickets.packing import pack_query
 from testing.patience import until
 from testing.servers.defaults import ADMIN, SPEC
 from testing.servers.process import forked
@@ -54,6 +60,23 @@ def test_a_paused_collection_that_fills_up_is_closed(any_site: Site) -> None:
     any_site.respond(collection, ticket)
     assert terms(any_site, collection)["state"] == "closed"
     assert problem(any_site.client.post(f"/v1/collections/{collection}/tickets")) == (409, "collection-full")
+
+
+@pytest.mark.postgres
+def test_a_tally_and_an_answer_of_two_processes_do_not_wait_for_each_other(postgres_url: str, clock: FakeClock) -> None:
+    """One has added a question's row and counts its tickets; the other has locked the collection and wants that row."""
+    with open_site(postgres_url, clock) as site:
+        site.create(max_answers=5)
+    engine, packed = make_engine(postgres_url), pack_query(RandomizedResponse((40.0, 60.0), 1))
+    with engine.begin() as tally, engine.begin() as answers, ThreadPoolExecutor(1) as other:
+        number_of = number_queries(tally, [packed])
+        assert read_rules(answers, [1])[1].max_answers == 5
+        waiting = other.submit(number_queries, answers, [packed])
+        places = {"collection": 1, "query": number_of[packed], "gateway": 0, "period": 0, "slot": 0}
+        tally.execute(insert(tallies).values(**places, tickets=1, answers=0, prompt=0))
+        tally.commit()
+        assert waiting.result(timeout=30) == number_of
+    engine.dispose()
 
 
 def test_institutions_share_when_respondents_find_it_full(any_site: Site) -> None:

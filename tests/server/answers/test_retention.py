@@ -208,6 +208,7 @@ def test_the_terms_say_how_long_answers_are_kept(site: Site) -> None:
     assert said(keep_answers=False) == "Answers are only counted, and not kept."
     assert said(keep_answers_days=30) == "Answers are kept for 30 days; after that, only their counts are."
     assert said(keep_answers_days=30, keep_days=365).endswith(" Everything is removed after 2028-01-15.")
+    assert said(retention_days=30) == said(keep_answers_days=30)
 
 
 @pytest.mark.parametrize(
@@ -215,6 +216,8 @@ def test_the_terms_say_how_long_answers_are_kept(site: Site) -> None:
     [
         ({"keep_answers_days": 1}, "keep_answers_days"),
         ({"keep_answers_days": "30"}, "keep_answers_days"),
+        ({"retention_days": 1}, "keep_answers_days"),
+        ({"retention_days": 30, "keep_answers_days": 40}, "keep_answers_days"),
         ({"keep_days": 1.5}, "keep_days"),
         ({"keep_days": 40_000}, "keep_days"),
         ({"keep_answers_days": 30, "keep_days": 20}, "keep_answers_days"),
