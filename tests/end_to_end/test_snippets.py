@@ -113,6 +113,12 @@ def test_the_python_of_analysts_works_as_written(shell: Shell) -> None:
 
 
 @pytest.mark.slow
+def test_the_python_of_statistics_works_as_written(shell: Shell) -> None:
+    [studied] = blocks("docs/statistics.md", "python")
+    assert "ParameterSummary(mean=" in shell.run_python(studied)
+
+
+@pytest.mark.slow
 def test_what_respondents_are_told_works_as_written(shell: Shell) -> None:
     for line in lines(blocks("docs/respondents.md", "bash")):
         assert "Receipt" in shell.run(own(shell, line, create(shell)), typed="540\n")
