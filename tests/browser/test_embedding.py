@@ -69,7 +69,7 @@ ELEMENT = """<!doctype html><html lang="en"><meta charset="utf-8">
 
 
 def show_element(page: Page, origin: str, folder: Path, url: str, collection: str) -> None:
-    [example] = blocks("docs/respondents.md", "html")
+    [example] = blocks("docs/apps.md", "html")
     element = example.replace("https://survey.example.org", url).replace('"ID"', f'"{collection}"')
     (folder / "index.html").write_text(ELEMENT.format(url=url, element=element), encoding="utf-8")
     page.goto(origin)
@@ -146,7 +146,7 @@ def test_an_address_that_cannot_be_is_said(open_page: OpenPage, other_site: tupl
 
 def load(page: Page, origin: str, folder: Path, url: str, collection: str) -> Locator:
     """Opens the other site's page with the documentation's script, and returns where that says what came of it."""
-    [example] = blocks("docs/respondents.md", "js")
+    [example] = blocks("docs/apps.md", "js")
     example = example.replace("https://survey.example.org", url).replace('"ID"', f'"{collection}"')
     # Nobody waits there for six attempts.
     example = example.replace("{ ledger }", "{ ledger, retry: { attempts: 2, first: 0.1 } }")

@@ -92,7 +92,7 @@ def test_what_an_epsilon_means_and_costs() -> None:
 def test_the_sentence_to_cite_is_the_dashboards() -> None:
     """The first of the quotations; the second is a paragraph for a section on methods."""
     assumed = Specification.from_json({name: TERMS[name] for name in ("family", "transform", "epsilon")})
-    first, _ = re.findall(r"(?:^> .*\n)+", (DOCS / "analysts.md").read_text(), flags=re.MULTILINE)
+    first, _ = re.findall(r"(?:^> .*\n)+", (DOCS / "results.md").read_text(), flags=re.MULTILINE)
     assert " ".join(first.replace("> ", "").split()) == citation(assumed, TERMS, from_json(PosteriorReply, POSTERIOR))
 
 

@@ -85,22 +85,38 @@ def test_what_is_left_out_is_on_the_pages() -> None:
 
 @pytest.mark.slow
 def test_the_commands_of_analysts_work_as_written(shell: Shell) -> None:
-    collection = create(shell, member_cuts=[300, 500, 800], misfit_check=True)
-    shell.run(f"dither simulate --collection {collection} --truth mu=6.2,sigma=0.7 --respondents 300")
-    gateway = json.loads(shell.run(f"dither token create gateway --name Clinic --collection {collection} --json"))
-    [several] = [block for block in blocks("docs/analysts.md", "json") if '"components"' in block]
-    (shell.folder / "several.json").write_text(several)
+    for block in blocks("docs/analysts.md", "json"):
+        (shell.folder / "written.json").write_text(block)
+        shell.run("dither collection create written.json")
     for line in lines(blocks("docs/analysts.md", "bash")):
+        shell.run(line)
+
+
+@pytest.mark.slow
+def test_the_commands_of_special_collections_work_as_written(shell: Shell) -> None:
+    collection = create(shell, member_cuts=[300, 500, 800])
+    gateway = json.loads(shell.run(f"dither token create gateway --name Clinic --collection {collection} --json"))
+    [several] = [block for block in blocks("docs/special-collections.md", "json") if '"components"' in block]
+    (shell.folder / "several.json").write_text(several)
+    for line in lines(blocks("docs/special-collections.md", "bash")):
         before = f"export DITHER_TOKEN={gateway['token']}; " if line.startswith("dither share") else ""
         shell.run(before + own(shell, line, collection), typed="y\n")
-    *_, families = blocks("docs/analysts.md", "json")
+
+
+@pytest.mark.slow
+def test_the_commands_of_results_work_as_written(shell: Shell) -> None:
+    collection = create(shell, misfit_check=True)
+    shell.run(f"dither simulate --collection {collection} --truth mu=6.2,sigma=0.7 --respondents 300")
+    for line in lines(blocks("docs/results.md", "bash")):
+        shell.run(own(shell, line, collection))
+    [families] = blocks("docs/results.md", "json")
     (shell.folder / "families.json").write_text(families)
     assert json.loads(shell.run("dither collection create families.json --json"))["family"] == "normal"
 
 
 @pytest.mark.slow
 def test_the_python_of_analysts_works_as_written(shell: Shell) -> None:
-    share, read = blocks("docs/analysts.md", "python")
+    [share], [read] = blocks("docs/special-collections.md", "python"), blocks("docs/results.md", "python")
     collection = create(shell, member_cuts=[300, 500, 800])
     gateway = json.loads(shell.run(f"dither token create gateway --name Clinic --collection {collection} --json"))
     wages = "wages = [200.0 + 7 * (i % 150) for i in range(600)]\n"
@@ -122,7 +138,7 @@ def test_the_python_of_statistics_works_as_written(shell: Shell) -> None:
 def test_what_respondents_are_told_works_as_written(shell: Shell) -> None:
     for line in lines(blocks("docs/respondents.md", "bash")):
         assert "Receipt" in shell.run(own(shell, line, create(shell)), typed="540\n")
-    app, panel = blocks("docs/respondents.md", "python")
+    app, panel = blocks("docs/apps.md", "python")
     often = {"period": "month", "panel": {"answers": 2, "periods": 2}}
     for number, (block, fields) in enumerate([(app, {}), (panel, often)]):
         collection = create(shell, **fields)

@@ -94,7 +94,7 @@ def test_its_files_are_those_that_the_server_serves(packed: Packed, site: WebSit
 
 
 def test_anybody_can_compare_as_the_documentation_says(installed: Path, site: WebSite) -> None:
-    [commands] = blocks("docs/respondents.md", "sh")
+    [commands] = blocks("docs/apps.md", "sh")
     commands = commands.replace("https://survey.example.org", site.url)
     said = subprocess.run(
         ["sh", "-euc", commands], cwd=installed, capture_output=True, text=True, timeout=PATIENCE, check=True
@@ -285,7 +285,7 @@ def test_a_bundle_of_vite_answers_and_its_types_hold(packed: Packed, open_page: 
         main = MAIN.replace("SERVER", site.url).replace("COLLECTION", collection)
         (tmp_path / "main.ts").write_text(main, encoding="utf-8")
         (tmp_path / "typed.ts").write_text(TYPED, encoding="utf-8")
-        [example] = blocks("docs/respondents.md", "ts")
+        [example] = blocks("docs/apps.md", "ts")
         (tmp_path / "example.ts").write_text(GIVEN + example, encoding="utf-8")
         (tmp_path / "tsconfig.json").write_text(json.dumps({"compilerOptions": OPTIONS, "include": ["*.ts"]}))
         for command in (["tsc"], ["vite", "build"]):

@@ -282,7 +282,7 @@ def test_usage_errors_repeat_nothing(served: Served, share: Share, ledger: Path)
 def test_the_command_of_the_documentation_works_as_written(
     served: Served, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    page = (DOCS / "analysts.md").read_text()
+    page = (DOCS / "special-collections.md").read_text()
     [line] = [line for line in page.splitlines() if line.startswith("dither share ")]
     names = {"ID": served.collection, "https://survey.example.org": served.url}
     monkeypatch.chdir(tmp_path)
