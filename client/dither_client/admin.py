@@ -88,7 +88,7 @@ class Admin:
     def invite(self, collection_id: str, count: int) -> Iterator[str]:
         """Creates `count` invitations to a collection whose `admission` is `invite`, in calls of up to 10,000.
 
-        The codes are stored nowhere else.
+        The server keeps only their hashes.
         """
         path = collection_path(collection_id, "invitations")
         for begun in range(0, count, _INVITATIONS_PER_CALL):

@@ -1,7 +1,7 @@
 """The command line `dither`, whose commands are the entry points of the group `dither.commands`.
 
 A command is loaded when it is called, so each needs only its own dependencies. The first line of its module's docstring
-is its line in `dither --help`.
+is its line in `dither --help`, and a table in `_listed.py` says below which heading that stands.
 
 May import: `addresses`, `admin`, `analyst`, `client`, `conformance`, `errors`, `extras`, `forgetting`, `ledger`,
 `mechanisms`, `posterior`, `protocol`, `tables`, `transport`, `typed_numbers`.

@@ -7,9 +7,9 @@ import typer
 from dither_client.addresses import collection_path
 from dither_client.admin import Admin
 from dither_client.commands._shared import (
+    AdminToken,
     CollectionId,
     Json,
-    Token,
     Url,
     console,
     fail,
@@ -36,12 +36,12 @@ def delete(
         bool, typer.Option("--for-good", help="Remove it at once with all its answers, and print the signed receipt.")
     ] = False,
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
-    token: Token = None,
+    token: AdminToken = None,
     as_json: Json = False,
 ) -> None:
     """Delete a collection. It can be restored for some weeks, and is then removed for good.
 
-    For example: dither collection delete wages
+    For example: dither collection delete k3xw8c2nqa
     """
     with Admin(url, token) as admin:
         if not yes:
@@ -54,10 +54,10 @@ def delete(
     console.print(f"{found.get('restorable_until')}.")
 
 
-def restore(collection: CollectionId, url: Url, token: Token = None, as_json: Json = False) -> None:
+def restore(collection: CollectionId, url: Url, token: AdminToken = None, as_json: Json = False) -> None:
     """Restore a deleted collection, with everything in it.
 
-    For example: dither collection restore wages
+    For example: dither collection restore k3xw8c2nqa
     """
     with Admin(url, token) as admin:
         terms = admin.restore_collection(collection)
@@ -67,7 +67,7 @@ def restore(collection: CollectionId, url: Url, token: Token = None, as_json: Js
         console.print(f"{collection} is there again, and is {terms.get('state')}.")
 
 
-def deleted(url: Url, token: Token = None, as_json: Json = False) -> None:
+def deleted(url: Url, token: AdminToken = None, as_json: Json = False) -> None:
     """List the collections that can be restored, and those that were removed for good.
 
     For example: dither collection deleted
@@ -85,7 +85,7 @@ def deleted(url: Url, token: Token = None, as_json: Json = False) -> None:
 def receipt(
     url: Url,
     collection: Annotated[
-        str | None, typer.Argument(metavar="[ID]", help="A collection that was removed for good.", show_default=False)
+        str | None, typer.Argument(metavar="ID", help="A collection that was removed for good.", show_default=False)
     ] = None,
     verify: Annotated[
         str | None, typer.Option("--verify", metavar="FILE|-", help="A receipt to verify; - reads standard input.")
@@ -94,12 +94,19 @@ def receipt(
         str | None,
         typer.Option(help="The server's public key, if you have kept it; by default the server is asked."),
     ] = None,
-    token: Token = None,
+    token: Annotated[
+        str | None,
+        typer.Option(
+            "--token", envvar="DITHER_TOKEN", help="An admin's token; none is needed with --verify.", show_default=False
+        ),
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Print the receipt of a collection that was removed for good, or verify one.
 
-    For example: dither collection receipt wages > wages.json
+    For example: dither collection receipt k3xw8c2nqa > receipt.json
+
+    or, to verify one: dither collection receipt --verify receipt.json
     """
     if (verify is None) == (collection is None):
         fail("say which collection's receipt to print, or which to verify with --verify FILE", 2)

@@ -10,7 +10,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from dither_client.commands._help import readable
-from dither_client.commands._listed import extra_of, listed_commands, summary_of
+from dither_client.commands._listed import extra_of, listed_commands, panel_of, summary_of
 from dither_client.commands._shared import console, did_you_mean, fail, status_of, working
 from dither_client.errors import DitherError, Problem
 from dither_client.extras import MissingExtra, require_extra, require_whole_extra
@@ -26,7 +26,7 @@ class _Stub(TyperCommand):
     """A command that is listed in the help but not loaded yet."""
 
     def __init__(self, entry_point: EntryPoint) -> None:
-        super().__init__(entry_point.name)
+        super().__init__(entry_point.name, rich_help_panel=panel_of(entry_point.name))
         self._entry_point = entry_point
 
     def summarise(self) -> None:

@@ -1,7 +1,9 @@
 """Helpers that every command of `dither` uses, also those of other packages.
 
     CollectionId            annotated type of the argument ID of a collection
-    Url, Token, Json        annotated types of the options --url (DITHER_URL), --token (DITHER_TOKEN) and --json
+    Url, Json               annotated types of the options --url (DITHER_URL) and --json
+    AdminToken, ReaderToken, OptionalToken
+                            those of --token (DITHER_TOKEN), by the token that a command needs
     console                 a rich Console on standard error, for people: progress, remarks, tables beside --json
     print_json(object)      prints the one JSON object of --json on standard output
     print_table(...)        prints a table for people on standard output
@@ -39,9 +41,11 @@ from dither_client.protocol.messages import printable
 from dither_client.tables.file_errors import json_object
 
 __all__ = [
+    "AdminToken",
     "CollectionId",
     "Json",
-    "Token",
+    "OptionalToken",
+    "ReaderToken",
     "Url",
     "console",
     "did_you_mean",
@@ -54,13 +58,39 @@ __all__ = [
     "working",
 ]
 
-CollectionId = Annotated[str, typer.Argument(metavar="ID", help="The collection.", show_default=False)]
+CollectionId = Annotated[
+    str,
+    typer.Argument(
+        metavar="ID",
+        help="The collection's id, as dither collection list and the address of its page show it.",
+        show_default=False,
+    ),
+]
 
 Url = Annotated[str, typer.Option("--url", envvar="DITHER_URL", help="The server, https or on this machine.")]
 
-Token = Annotated[
+AdminToken = Annotated[
+    str | None, typer.Option("--token", envvar="DITHER_TOKEN", help="An admin's token.", show_default=False)
+]
+
+ReaderToken = Annotated[
     str | None,
-    typer.Option("--token", envvar="DITHER_TOKEN", help="An admin's or analyst's token.", show_default=False),
+    typer.Option(
+        "--token",
+        envvar="DITHER_TOKEN",
+        help="An admin's or analyst's token; none is needed if the collection is public.",
+        show_default=False,
+    ),
+]
+
+OptionalToken = Annotated[
+    str | None,
+    typer.Option(
+        "--token",
+        envvar="DITHER_TOKEN",
+        help="A token, to see private collections, and how many have answered them.",
+        show_default=False,
+    ),
 ]
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object on standard output.")]

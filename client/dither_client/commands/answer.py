@@ -109,12 +109,12 @@ def answer(
 ) -> None:
     """Answer a collection once, privately.
 
-    Your value stays on this machine. It is rounded to a few levels, noise is added, and only the result is sent. Of a
-    panel, run it in each period: it answers in your turns, and says when the next one is in all others.
+    Your value stays on this machine. A random answer to one question is drawn from it, and only that is sent. In a
+    panel, run the command in each period: it answers in your turns, and otherwise says when the next one is.
 
-    For example: dither answer wages --url https://example.org
+    For example: dither answer k3xw8c2nqa --url https://example.org
 
-    or, from a program: printf '%s' -3.5 | dither answer wages - --json
+    or, from a program: printf '%s' -3.5 | dither answer k3xw8c2nqa - --json
     """
     if _MISPLACED_VALUE.fullmatch(collection):
         fail_usage(_USAGE)

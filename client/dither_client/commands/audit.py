@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from dither_client.admin import Admin
-from dither_client.commands._shared import Json, Token, Url, print_json, print_table
+from dither_client.commands._shared import AdminToken, Json, Url, print_json, print_table
 
 __all__ = ["app"]
 
@@ -18,12 +18,12 @@ def audit(
     collection: Annotated[
         str | None, typer.Option(metavar="ID", help="Only what was done to this collection.", show_default=False)
     ] = None,
-    token: Token = None,
+    token: AdminToken = None,
     as_json: Json = False,
 ) -> None:
     """Show every action that a token authorised, oldest first.
 
-    For example: dither audit --collection wages
+    For example: dither audit --collection k3xw8c2nqa
     """
     with Admin(url, token) as admin:
         rows = list(admin.audit(collection))

@@ -15,9 +15,10 @@ from dither_client.addresses import collection_path
 from dither_client.admin import Admin
 from dither_client.commands import _deletion
 from dither_client.commands._shared import (
+    AdminToken,
     CollectionId,
     Json,
-    Token,
+    OptionalToken,
     Url,
     console,
     fail,
@@ -43,7 +44,7 @@ def create(
         str, typer.Argument(metavar="FILE|-", help="The specification, a JSON object; - reads standard input.")
     ],
     url: Url,
-    token: Token = None,
+    token: AdminToken = None,
     as_json: Json = False,
 ) -> None:
     """Create a collection from its specification.
@@ -64,7 +65,7 @@ def create(
 
 
 @app.command("list")
-def list_(url: Url, token: Token = None, as_json: Json = False) -> None:
+def list_(url: Url, token: OptionalToken = None, as_json: Json = False) -> None:
     """List the collections of a server.
 
     For example: dither collection list --url https://example.org
@@ -92,38 +93,38 @@ def list_(url: Url, token: Token = None, as_json: Json = False) -> None:
 
 
 @app.command()
-def show(collection: CollectionId, url: Url, token: Token = None, as_json: Json = False) -> None:
+def show(collection: CollectionId, url: Url, token: OptionalToken = None, as_json: Json = False) -> None:
     """Show a collection's terms.
 
-    For example: dither collection show wages --json
+    For example: dither collection show k3xw8c2nqa --json
     """
     with Api(url, token) as api:
         _print_terms(api.get(collection_path(collection)), as_json)
 
 
 @app.command("open")
-def open_(collection: CollectionId, url: Url, token: Token = None, as_json: Json = False) -> None:
+def open_(collection: CollectionId, url: Url, token: AdminToken = None, as_json: Json = False) -> None:
     """Open a collection: tickets are issued and answers are accepted.
 
-    For example: dither collection open wages
+    For example: dither collection open k3xw8c2nqa
     """
     _set_state(collection, "open", url, token, as_json)
 
 
 @app.command()
-def pause(collection: CollectionId, url: Url, token: Token = None, as_json: Json = False) -> None:
+def pause(collection: CollectionId, url: Url, token: AdminToken = None, as_json: Json = False) -> None:
     """Pause a collection: no tickets are issued; answers to earlier tickets are still accepted.
 
-    For example: dither collection pause wages
+    For example: dither collection pause k3xw8c2nqa
     """
     _set_state(collection, "paused", url, token, as_json)
 
 
 @app.command()
-def close(collection: CollectionId, url: Url, token: Token = None, as_json: Json = False) -> None:
+def close(collection: CollectionId, url: Url, token: AdminToken = None, as_json: Json = False) -> None:
     """Close a collection permanently.
 
-    For example: dither collection close wages
+    For example: dither collection close k3xw8c2nqa
     """
     _set_state(collection, "closed", url, token, as_json)
 
@@ -140,12 +141,14 @@ def invite(
     links: Annotated[
         bool, typer.Option("--links", help="Links to the page for respondents with the codes, instead of the codes.")
     ] = False,
-    token: Token = None,
+    token: AdminToken = None,
     as_json: Json = False,
 ) -> None:
-    """Create invitations and print their codes or links, one per line. Each is worth one ticket, and stored nowhere.
+    """Create invitations and print their codes or links, one per line.
 
-    For example: dither collection invite wages --count 500 --out codes.txt
+    Each code gets one ticket. They are shown only now; the server keeps only hashes.
+
+    For example: dither collection invite k3xw8c2nqa --count 500 --out codes.txt
     """
     with Admin(url, token) as admin:
         codes = admin.invite(collection, count)
@@ -168,10 +171,10 @@ def invite(
 
 
 @app.command()
-def invitations(collection: CollectionId, url: Url, token: Token = None, as_json: Json = False) -> None:
+def invitations(collection: CollectionId, url: Url, token: AdminToken = None, as_json: Json = False) -> None:
     """Count the invitations that were created, and those that were redeemed.
 
-    For example: dither collection invitations wages
+    For example: dither collection invitations k3xw8c2nqa
     """
     with Admin(url, token) as admin:
         data = admin.invitations(collection)

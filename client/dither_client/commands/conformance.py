@@ -21,7 +21,8 @@ def conformance(
         str,
         typer.Option(
             help="The client program: it is run as COMMAND answer --url URL --ledger FILE ID -, with the value on "
-            "standard input.",
+            "standard input. Where a test needs them, --max-epsilon E, --invitation CODE or --group LABEL come before "
+            "ID.",
             show_default=False,
         ),
     ],

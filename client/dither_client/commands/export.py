@@ -13,7 +13,7 @@ from dither_client.admin import Admin
 from dither_client.analyst import Analyst
 from dither_client.commands._answers import answer_rows, save_days
 from dither_client.commands._archive import save_archive
-from dither_client.commands._shared import CollectionId, Json, Token, Url, console, fail, print_json, working
+from dither_client.commands._shared import CollectionId, Json, ReaderToken, Url, console, fail, print_json, working
 from dither_client.posterior.population_table import PARTS, Parts, parts_of, parts_table, population_table
 from dither_client.posterior.posterior import Posterior
 from dither_client.posterior.wire import DistributionSummary, to_json
@@ -41,13 +41,13 @@ _Check = Annotated[
     Path | None, typer.Option(help="A file for the answers of the goodness-of-fit check, which are never learnt.")
 ]
 
-_Answers = Annotated[Path | None, typer.Option(help="A file for every answer.")]
+_Answers = Annotated[Path | None, typer.Option(help="A file for every answer; needs an admin's or analyst's token.")]
 
 _ParquetByDay = Annotated[
     Path | None,
     typer.Option(
         help="A folder for every answer: a .parquet file for each day (UTC) that is over, and manifest.json. "
-        "Another run adds the days since."
+        "Another run adds the days since. Needs an admin's or analyst's token."
     ),
 ]
 
@@ -70,7 +70,7 @@ _Report = Annotated[
 ]
 
 _Everything = Annotated[
-    Path | None, typer.Option(help="A new ZIP file for everything about the collection; for admins.")
+    Path | None, typer.Option(help="A new ZIP file for everything about the collection; needs an admin's token.")
 ]
 
 
@@ -87,12 +87,12 @@ def export(
     quantiles: _Quantiles = None,
     report: _Report = None,
     everything: _Everything = None,
-    token: Token = None,
+    token: ReaderToken = None,
     as_json: Json = False,
 ) -> None:
     """Save tables of a collection in files that end in .csv or .parquet, its report, or all of it in a .zip file.
 
-    For example: dither export wages --counts counts.csv --report wages.html
+    For example: dither export k3xw8c2nqa --counts counts.csv --report wages.html
     """
     tables: _Files = {
         "counts": counts,

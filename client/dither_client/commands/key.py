@@ -8,7 +8,7 @@ from typing import Any
 import typer
 
 from dither_client.admin import Admin
-from dither_client.commands._shared import Json, Token, Url, print_json, print_table
+from dither_client.commands._shared import AdminToken, Json, Url, print_json, print_table
 
 __all__ = ["app"]
 
@@ -16,7 +16,7 @@ app = typer.Typer(add_completion=False, no_args_is_help=True, help=__doc__)
 
 
 @app.command("list")
-def list_(url: Url, token: Token = None, as_json: Json = False) -> None:
+def list_(url: Url, token: AdminToken = None, as_json: Json = False) -> None:
     """List the keys by number and state; the keys themselves are never shown.
 
     For example: dither key list
@@ -27,7 +27,7 @@ def list_(url: Url, token: Token = None, as_json: Json = False) -> None:
 
 
 @app.command()
-def rotate(url: Url, token: Token = None, as_json: Json = False) -> None:
+def rotate(url: Url, token: AdminToken = None, as_json: Json = False) -> None:
     """Create the next key now. It signs tickets three minutes later, when every server process knows it.
 
     For example: dither key rotate

@@ -8,7 +8,7 @@ import typer
 
 from dither_client.addresses import collection_path
 from dither_client.analyst import read_posterior
-from dither_client.commands._shared import CollectionId, Json, Token, Url, console, did_you_mean, fail, print_json
+from dither_client.commands._shared import CollectionId, Json, ReaderToken, Url, console, did_you_mean, fail, print_json
 from dither_client.errors import Problem
 from dither_client.extras import require_extra
 from dither_client.posterior.posterior import Posterior
@@ -25,7 +25,7 @@ app = typer.Typer(add_completion=False)
 def posterior(
     collection: CollectionId,
     url: Url,
-    token: Token = None,
+    token: ReaderToken = None,
     group: Annotated[
         str | None, typer.Option(help="Show one group of the collection alone.", show_default=False)
     ] = None,
@@ -37,7 +37,7 @@ def posterior(
 ) -> None:
     """Show the current posterior: means, standard deviations and 90% intervals of parameters and of the population.
 
-    For example: dither posterior wages --plot wages.png
+    For example: dither posterior k3xw8c2nqa --plot wages.png
     """
     if plot is not None:
         require_extra("plot", "matplotlib")

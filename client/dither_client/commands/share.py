@@ -60,7 +60,7 @@ def share(
     number of each group that lie above its cut is sent with noise. Each member's value is private at the collection's
     ε.
 
-    For example: dither share wages clinic.csv --column wage --ledger clinic.sqlite --url https://example.org
+    For example: dither share k3xw8c2nqa clinic.csv --column wage --ledger clinic.sqlite --url https://example.org
     """
     if token is None:
         fail("an institution needs its token: give it with --token, or better in DITHER_TOKEN", 2)

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from dither_client.admin import Admin
-from dither_client.commands._shared import Json, Token, Url, console, print_json, print_table
+from dither_client.commands._shared import AdminToken, Json, Url, console, print_json, print_table
 from dither_client.posterior.names import moment
 
 __all__ = ["app"]
@@ -25,7 +25,14 @@ class _Role(StrEnum):
 
 @app.command()
 def create(
-    role: Annotated[_Role, typer.Argument(help="What the token's holder may do.", show_default=False)],
+    role: Annotated[
+        _Role,
+        typer.Argument(
+            help="admin: everything. analyst: read results. gateway: get tickets for others, and share members' "
+            "counts.",
+            show_default=False,
+        ),
+    ],
     url: Url,
     name: Annotated[str, typer.Option(help="Who the token is for.")] = "",
     collections: Annotated[
@@ -43,12 +50,12 @@ def create(
             min=1, max=3650, help="Days until it expires; by default it is valid until revoked.", show_default=False
         ),
     ] = None,
-    token: Token = None,
+    token: AdminToken = None,
     as_json: Json = False,
 ) -> None:
-    """Create a token. Its secret is printed once and stored nowhere.
+    """Create a token. It is printed once; the server keeps only its hash.
 
-    For example: dither token create analyst --name Ana --collection wages
+    For example: dither token create analyst --name Ana --collection k3xw8c2nqa
     """
     with Admin(url, token) as admin:
         created = admin.create_token(role.value, name, collections or (), days)
@@ -61,7 +68,7 @@ def create(
 
 
 @app.command("list")
-def list_(url: Url, token: Token = None, as_json: Json = False) -> None:
+def list_(url: Url, token: AdminToken = None, as_json: Json = False) -> None:
     """List the tokens, without their secrets.
 
     For example: dither token list --json
@@ -81,14 +88,19 @@ def list_(url: Url, token: Token = None, as_json: Json = False) -> None:
 
 @app.command()
 def revoke(
-    token_id: Annotated[str, typer.Argument(metavar="ID", help="The token's id, not its secret.", show_default=False)],
+    token_id: Annotated[
+        str,
+        typer.Argument(
+            metavar="ID", help="The token's id, as dither token list shows it; not its secret.", show_default=False
+        ),
+    ],
     url: Url,
-    token: Token = None,
+    token: AdminToken = None,
     as_json: Json = False,
 ) -> None:
     """Revoke a token.
 
-    For example: dither token revoke 3f2a
+    For example: dither token revoke 9f3c2a71d0
     """
     with Admin(url, token) as admin:
         admin.revoke_token(token_id)

@@ -12,7 +12,7 @@ from rich.live import Live
 
 from dither_client.addresses import collection_path
 from dither_client.analyst import read_posterior
-from dither_client.commands._shared import CollectionId, Token, Url, print_json
+from dither_client.commands._shared import CollectionId, ReaderToken, Url, print_json
 from dither_client.commands._watch_view import Pace, View, line
 from dither_client.posterior.posterior import Posterior
 from dither_client.posterior.sentences import unit_text
@@ -29,7 +29,7 @@ app = typer.Typer(add_completion=False)
 def watch(
     collection: CollectionId,
     url: Url,
-    token: Token = None,
+    token: ReaderToken = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object per line on standard output.")] = False,
 ) -> None:
     """Follow a collection's posterior as answers come in, until it is closed or until Ctrl-C.
@@ -38,7 +38,7 @@ def watch(
     people have at most, and the average, in their unit, with 90% intervals. The bands show the median, the middle half
     and the middle 90% of what is known of each on a scale that never shrinks.
 
-    For example: dither watch wages
+    For example: dither watch k3xw8c2nqa
     """
     with Api(url, token) as api, suppress(KeyboardInterrupt):
         updates = (each for each in watch_collection(api, collection) if each[0])  # once its state is known, too

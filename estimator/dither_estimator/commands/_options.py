@@ -12,6 +12,7 @@ from dither_estimator.planning.precision import MAX_RESPONDENTS
 __all__ = [
     "Components",
     "Confidence",
+    "Correlation",
     "Epsilon",
     "Family",
     "Goal",
@@ -31,6 +32,8 @@ __all__ = [
     "ValueRange",
 ]
 
+_STANDARD = "the standard member, such as mu=0,sigma=1"
+
 Family = Annotated[str, typer.Option(help="The family of distributions, or nonparametric: none.")]
 
 Mechanism = Annotated[
@@ -41,7 +44,7 @@ Mechanism = Annotated[
 # Only of `dither design`.
 
 Epsilon = Annotated[
-    str | None, typer.Option(help="The privacy of each answer, at most six decimals.", show_default=False)
+    str | None, typer.Option(help="ε of one answer, at most six decimals; or give --rho.", show_default=False)
 ]
 
 Goal = Annotated[
@@ -54,7 +57,7 @@ Goal = Annotated[
 Rho = Annotated[
     str | None,
     typer.Option(
-        help="For gaussian, instead of --epsilon: ρ of zero-concentrated privacy. With --components: correlation.",
+        help="For gaussian, instead of --epsilon: ρ of zero-concentrated privacy.",
         show_default=False,
     ),
 ]
@@ -66,11 +69,16 @@ Levels = Annotated[
 
 Theta = Annotated[
     str | None,
-    typer.Option(help="The member to design for, such as mu=50,sigma=3; the standard member by default."),
+    typer.Option(help="The member to design for, such as mu=50,sigma=3.", show_default=_STANDARD),
 ]
 
 Components = Annotated[
     int | None, typer.Option(help="Several numbers of each person: how many, 2 to 4.", show_default=False)
+]
+
+Correlation = Annotated[
+    float | None,
+    typer.Option(help="With --components: the correlation of each two of them, 0 to 0.99.", show_default="0"),
 ]
 
 # Only of `dither plan`.
@@ -93,7 +101,7 @@ Confidence = Annotated[
 
 GuessedTheta = Annotated[
     str | None,
-    typer.Option(help="A guess of the population, such as mu=50,sigma=3.", show_default="the standard member"),
+    typer.Option(help="A guess of the population, such as mu=50,sigma=3.", show_default=_STANDARD),
 ]
 
 PlannedTransform = Annotated[

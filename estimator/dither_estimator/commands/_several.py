@@ -14,8 +14,10 @@ from dither_estimator.design.design import DesignError
 __all__ = ["design_several", "print_joint"]
 
 
-def design_several(components: int, epsilon: str | None, rho: str | None, others: Mapping[str, object]) -> JointDesign:
-    """The design for so many numbers, with the correlation `rho`. Raises `DesignError`.
+def design_several(
+    components: int, epsilon: str | None, correlation: float, others: Mapping[str, object]
+) -> JointDesign:
+    """The design for so many numbers, of which each two have this correlation. Raises `DesignError`.
 
     `others` are the remaining options, which must be left out.
     """
@@ -24,10 +26,6 @@ def design_several(components: int, epsilon: str | None, rho: str | None, others
             raise DesignError(f"--{name} is not for --components: designs for several numbers are for normal ones")
     if epsilon is None:
         raise DesignError("--components needs --epsilon")
-    try:
-        correlation = float(rho or 0)
-    except ValueError:
-        raise DesignError("rho must be a correlation such as 0.6") from None
     return joint_design(components, correlation, check_epsilon(epsilon))
 
 

@@ -47,6 +47,7 @@ def design(
     levels: options.Levels = None,
     theta: options.Theta = None,
     components: options.Components = None,
+    correlation: options.Correlation = None,
     respondents: without_family.Respondents = None,
     as_json: Json = False,
 ) -> None:
@@ -66,17 +67,19 @@ def design(
 
     For example: dither design --family nonparametric --goal distribution --epsilon 1 --data wages.csv --column wage
 
-    With --components it is the design for several normal numbers of each person, each two with the correlation --rho:
+    With --components it is the design for several normal numbers of each person, each two with the same --correlation:
     who is asked about one of them, who about two or three. A collection of several numbers asks so, but for a
     twentieth of the people or more.
 
-    For example: dither design --components 2 --rho 0.6 --epsilon 1
+    For example: dither design --components 2 --correlation 0.6 --epsilon 1
     """
     if components is not None:
         people.refuse()
-        others = {"mechanism": mechanism, "levels": levels, "theta": theta, "respondents": respondents}
+        others = {"mechanism": mechanism, "rho": rho, "levels": levels, "theta": theta, "respondents": respondents}
         others |= {"family": _unless(family, "normal"), "goal": _unless(goal, "all")}
-        _show(lambda: design_several(components, epsilon, rho, others), print_joint, as_json)
+        _show(lambda: design_several(components, epsilon, correlation or 0.0, others), print_joint, as_json)
+    elif correlation is not None:
+        raise DesignError("--correlation is for --components only")
     elif family == NONPARAMETRIC.name:
         if (epsilon is None) == (rho is None):
             raise DesignError(_EITHER)

@@ -49,7 +49,7 @@ def estimate(
 
     For example: dither estimate --spec wages.json --counts counts.csv --json
 
-    dither estimate --spec wages.json --table 'postgresql://warehouse/surveys#wages'
+    or, in a warehouse: dither estimate --spec wages.json --table 'postgresql://warehouse/surveys#wages'
     """
     given = None if spec is None else read_object(spec)
     with working("Counting the answers"), ThreadPoolExecutor(1) as beside:

@@ -80,8 +80,9 @@ def plan(
     With --groups, three collections of groups that borrow from each other are simulated, and set beside groups that
     stand alone; --respondents are those of all groups.
 
-    Without a family, three collections from a population like the one you expect are simulated. --sd then names
-    distribution (of the share below a value), quantile_0.5 and its like, or above_1000.
+    Without a family, three collections from a population like the one you expect are simulated, which takes about a
+    minute for each ε. --sd then names distribution (of the share below a value), quantile_0.5 and its like, or
+    above_1000.
 
     For example: dither plan --family nonparametric --data wages.csv --column wage --epsilon 1 --sd quantile_0.5=10
     """

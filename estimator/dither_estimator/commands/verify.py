@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from dither_client.analyst import Analyst, specification_of
-from dither_client.commands._shared import CollectionId, Json, Token, Url, fail, print_json, working
+from dither_client.commands._shared import CollectionId, Json, Url, fail, print_json, working
 from dither_client.errors import InvalidQuery, OverCap
 from dither_client.mechanisms.price import Price
 from dither_client.posterior.names import answers_text
@@ -34,6 +34,15 @@ _REPEATS = 4
 _Cells = Counter[tuple[Any, str, Any, Any]]
 """Counts by purpose, the label of a group or a period (empty without them), the id of a question, and the answer."""
 
+_Token = Annotated[
+    str | None,
+    typer.Option(
+        envvar="DITHER_TOKEN",
+        help="An admin's or analyst's token; none is needed if the collection is public and keeps no answers.",
+        show_default=False,
+    ),
+]
+
 
 @dataclass(frozen=True)
 class _Check:
@@ -47,7 +56,7 @@ class _Check:
 def verify(
     collection: CollectionId,
     url: Url,
-    token: Token = None,
+    token: _Token = None,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the particles.")] = 0,
     as_json: Json = False,
 ) -> None:
@@ -55,7 +64,7 @@ def verify(
 
     The posterior is computed anew on this machine. What a server cannot prove is that the answers came from people.
 
-    For example: dither verify wages
+    For example: dither verify k3xw8c2nqa
     """
     with Analyst(url, token) as analyst:
         with working("Reading the counts and the posterior"):

@@ -144,7 +144,9 @@ def joint_design(components: int, rho: float, epsilon: Fraction) -> JointDesign:
     if not 2 <= components <= MOST_COMPONENTS:
         raise DesignError(f"components must be 2 to {MOST_COMPONENTS}")
     if not 0 <= rho <= 0.99:
-        raise DesignError("rho must be 0 to 0.99: the same holds for -rho, where a number is counted the other way")
+        raise DesignError(
+            "correlation must be 0 to 0.99: the same holds for its negative, where a number is counted the other way"
+        )
     normals = EqualNormals(components, rho)
     alone = solution(
         Member(Normal(), (0.0, 1.0)), RandomizedResponseDesign(), epsilon, parse_goal("all", Normal()), None

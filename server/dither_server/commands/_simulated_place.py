@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from dither_client.commands._shared import Token, fail
+from dither_client.commands._shared import fail
 from dither_estimator.learning.any_learner import any_learner
 from dither_estimator.learning.checked_learner import CheckedLearner
 from dither_estimator.specification.specification import Specification
@@ -31,7 +31,7 @@ class Place:
 
     in_process: options.InProcess = False
     url: options.LoadedUrl = None
-    token: Token = None
+    token: options.Token = None
     collection: options.Collection = None
     concurrency: options.Concurrency = None
     scheduler: options.Scheduler = None

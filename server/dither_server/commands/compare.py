@@ -56,14 +56,37 @@ _NOT_COMPARED = {
 }
 """What a specification may ask for, and a comparison does not simulate."""
 
+_Family = Annotated[
+    str | None,
+    typer.Option(
+        help="The family that is assumed, and that the values of --truth are drawn from; or nonparametric: none, which "
+        "needs --data. If --spec names another, that is assumed.",
+        show_default="that of --spec, or normal; with --data none",
+        rich_help_panel=options.POPULATION,
+    ),
+]
+
+_Truth = Annotated[
+    str | None,
+    typer.Option(
+        help="The parameters to draw values with, such as mu=50,sigma=3.16.",
+        show_default=False,
+        rich_help_panel=options.POPULATION,
+    ),
+]
+
+_Seed = Annotated[
+    int | None, typer.Option(min=0, help="The seed of all random numbers: with the same, the same table.")
+]
+
 _Mechanisms = Annotated[
     str | None,
-    typer.Option(help=f"Some of {', '.join(MECHANISMS)}.", show_default=USUAL),
+    typer.Option(help=f"Some of {', '.join(MECHANISMS)}, separated by commas.", show_default=USUAL),
 ]
 
 _Policies = Annotated[
     str | None,
-    typer.Option(help="Some of adaptive, thompson and fixed:LOW:HIGH.", show_default="adaptive"),
+    typer.Option(help="Some of adaptive, thompson and fixed:LOW:HIGH, separated by commas.", show_default="adaptive"),
 ]
 
 _Epsilons = Annotated[str | None, typer.Option(help="ε of one answer, such as 0.5,1,2.", show_default="1")]
@@ -75,13 +98,19 @@ _Repeats = Annotated[int, typer.Option(min=1, max=100_000, help="How often each 
 _Spec = Annotated[
     str | None,
     typer.Option(
-        help="A JSON file with a specification, such as its range, prior or goal; the lists here go before it.",
+        help="A JSON file, or - for standard input, with other fields of a specification, such as range, prior or "
+        "goal; --mechanisms, --policies and --epsilon take precedence.",
         show_default=False,
     ),
 ]
 
 _Jobs = Annotated[
-    int, typer.Option(min=-1, help="The number of processes, -1 for one a core. Results do not depend on it.")
+    int,
+    typer.Option(
+        min=-1,
+        help="The number of processes, -1 for one a core. Results do not depend on it.",
+        rich_help_panel=options.WHERE_IT_RUNS,
+    ),
 ]
 
 _Plot = Annotated[
@@ -93,9 +122,9 @@ _Csv = Annotated[Path | None, typer.Option(help="Save the table, as .csv or .par
 
 @app.command("compare")
 def compare_(
-    family: options.Family = None,
+    family: _Family = None,
     transform: options.Transform = None,
-    truth: options.Truth = None,
+    truth: _Truth = None,
     data: options.Data = None,
     column: options.Column = None,
     mechanisms: _Mechanisms = None,
@@ -104,7 +133,7 @@ def compare_(
     respondents: _Sizes = "1000",
     repeats: _Repeats = 20,
     spec: _Spec = None,
-    seed: options.Seed = None,
+    seed: _Seed = None,
     jobs: _Jobs = 1,
     scheduler: options.Scheduler = None,
     plot: _Plot = None,

@@ -30,10 +30,9 @@ def run(
 ) -> None:
     """Serve collections over HTTP. The first start creates the database, and writes an admin's token to a file.
 
-    All settings can be environment variables: DITHER_HOST, DITHER_PORT, DITHER_DATABASE, DITHER_SECRET,
-    DITHER_ADMIN_TOKEN, DITHER_METRICS_TOKEN, DITHER_PUBLIC_METRICS and DITHER_PUBLIC_LISTING (true or false),
-    DITHER_PUBLIC_URL, DITHER_TICKETS_PER_MINUTE, DITHER_TOKEN_TICKETS_PER_MINUTE, DITHER_TRUSTED_PROXIES,
-    DITHER_CORS_ORIGINS, DITHER_LOG_FORMAT (console or json), DITHER_LOG_LEVEL (debug, info, warning or error).
+    Every setting is an environment variable; the options here take precedence. The ones most often needed are
+    DITHER_SECRET, DITHER_ADMIN_TOKEN, DITHER_PUBLIC_URL (the address that people use) and DITHER_TRUSTED_PROXIES. The
+    page for operators lists all of them, with their defaults; unknown DITHER_ variables are refused.
 
     With --json it prints {"url": …} once it accepts requests. The log goes to standard error.
 

@@ -146,7 +146,7 @@ async def set_state(request: Request, collection: CollectionOf, service: Service
 
 
 async def invite(request: Request, collection: CollectionOf, service: ServiceOf) -> Response:
-    """Creates invitations; their codes and links are shown on this page and stored nowhere."""
+    """Creates invitations; their codes and links are shown on this page only; hashes alone are stored."""
     form_admin(request)
     count = (await read_form(request)).get("count", "")
     if collection.admission != "invite":

@@ -6,6 +6,7 @@ from importlib.metadata import entry_points
 import pytest
 
 from dither_client.commands import run
+from dither_client.commands._listed import listed_commands, panel_of
 from testing.command_line import Dither
 
 
@@ -29,6 +30,14 @@ def test_help_lists_every_command_and_what_it_does(dither: Dither) -> None:
         assert "Answer a collection privately: only a noisy answer leaves this machine." in shown.out
 
 
+def test_help_has_every_command_below_a_heading(dither: Dither) -> None:
+    shown = dither("--help").out
+    headings = [f"─ {panel} ─" for panel in dict.fromkeys(map(panel_of, listed_commands()))]
+    assert headings[0] == "─ Respondents ─"
+    assert [shown.index(heading) for heading in headings] == sorted(shown.index(heading) for heading in headings)
+    assert "─ Commands ─" not in shown
+
+
 _COMMANDS = sorted(entry.name for entry in entry_points(group="dither.commands"))
 
 
@@ -48,7 +57,7 @@ def test_help_says_what_options_take_and_flows(dither: Dither, monkeypatch: pyte
     assert "--transform identity|log The scale" in shown
     assert "Parameters are on the scale of --transform, quantiles in the values' own units." in shown
     shown = " ".join(dither("token", "create", "--help").out.split())
-    assert "role admin|analyst|gateway What the token's holder may do." in shown
+    assert "role admin|analyst|gateway admin: everything. analyst: read results." in shown
 
 
 @pytest.mark.parametrize(

@@ -80,7 +80,7 @@ def test_the_command(capsys: CaptureFixture) -> None:
     assert found["efficiency"] == pytest.approx(found["limit"] / found["criterion"])
     assert found["split"]["components"] + found["split"]["pairs"] == pytest.approx(1)
     assert sum(kind["weight"] for kind in found["kinds"]) == pytest.approx(1)
-    assert run(["design", "--components", "2", "--epsilon", "1", "--rho", "0"]) == 0
+    assert run(["design", "--components", "2", "--epsilon", "1", "--correlation", "0"]) == 0
     assert "efficiency 96" in capsys.readouterr().out
 
 
@@ -89,8 +89,10 @@ def test_the_command(capsys: CaptureFixture) -> None:
     [
         (["--components", "9", "--epsilon", "1"], "components must be 2 to 4"),
         (["--components", "2"], "--components needs --epsilon"),
-        (["--components", "2", "--epsilon", "1", "--rho", "much"], "rho must be a correlation such as 0.6"),
-        (["--components", "2", "--epsilon", "1", "--rho", "1"], "rho must be 0 to 0.99"),
+        (["--components", "2", "--epsilon", "1", "--correlation", "1"], "correlation must be 0 to 0.99"),
+        (["--components", "2", "--epsilon", "1", "--correlation", "nan"], "correlation must be 0 to 0.99"),
+        (["--components", "2", "--epsilon", "1", "--rho", "1"], "--rho is not for --components"),
+        (["--epsilon", "1", "--correlation", "0.6"], "--correlation is for --components only"),
         (["--components", "2", "--epsilon", "1", "--goal", "mu"], "--goal is not for --components"),
     ],
 )
