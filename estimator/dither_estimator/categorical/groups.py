@@ -32,6 +32,12 @@ _SHARED_STEP = 2.4
 _AN_EXCHANGE = 16
 """Two categories try to exchange their places once in each turn for every so many of them."""
 _REFINEMENTS = 20
+_START = 0.3
+"""How far from a group's mode chains begin, in standard deviations: farther off, they would be stuck."""
+_NEWTON_STEPS, _CONVERGED = 60, 1e-6
+"""A step that gains less is the last."""
+_BETWEEN = 0.4
+"""How far groups are thought to be apart where their modes are sought: the prior's median."""
 
 
 @dataclass(frozen=True)
@@ -180,6 +186,10 @@ class _Directions:
     information: FloatArray
     """That of all groups together about each row of what they share, shape (rows, categories)."""
 
+    def group_scales(self, between: FloatArray) -> FloatArray:
+        """About each group's sd in each direction, given what groups share, shape (groups, chains, categories)."""
+        return np.asarray((self.group_information[:, np.newaxis] + prior.curvature(np.zeros(1), between)) ** -0.5)
+
     @classmethod
     def of(cls, information: FloatArray, design: FloatArray) -> "_Directions":
         groups, shared = np.linalg.eigh(information), np.linalg.eigh(np.tensordot(design**2, information, axes=1))
@@ -247,7 +257,7 @@ class _Shared:
 
 
 def _start(rng: np.random.Generator, target: _Target, chains: int) -> tuple[_State, _Directions]:
-    """Chains around the mode of shares that all groups have alike."""
+    """Chains near each group's own mode, around that of shares that all groups have alike."""
     groups, _, categories = target.chances.shape
     common, spreads = np.zeros((1, categories)), np.ones(1)
     for _ in range(_REFINEMENTS):
@@ -256,14 +266,36 @@ def _start(rng: np.random.Generator, target: _Target, chains: int) -> tuple[_Sta
         curvature = target.information(at).sum(axis=0) + np.diag(prior.curvature(common[0], spreads[0]))
         step = np.linalg.solve(curvature, slope)
         common = common + step / max(1.0, float(np.abs(step).max()))
-    information = target.information(np.broadcast_to(common, (groups, 1, categories)))
+    own = _own_modes(target, common)
+    directions = _Directions.of(target.information(own), target.design)
     spreads = np.exp(rng.uniform(np.log(0.5), np.log(4.0), chains))
     between = np.exp(rng.uniform(np.log(0.1), np.log(1.5), chains))
     shared = np.zeros((len(target.design), chains, categories))
     shared[0] = common
-    apart = 0.1 * between[:, np.newaxis] * rng.standard_normal((groups, chains, categories))
-    state = target.state(shared, target.centre(shared) + apart, spreads, between)
-    return state, _Directions.of(information, target.design)
+    scales = directions.group_scales(between)
+    beside = _START * (scales * rng.standard_normal(scales.shape)) @ np.swapaxes(directions.group_axes, 1, 2)
+    return target.state(shared, own + beside, spreads, between), directions
+
+
+def _own_modes(target: _Target, common: FloatArray) -> FloatArray:
+    """Where each group is likeliest if all expect `common`: damped Newton steps, shape (groups, 1, categories)."""
+    between, halvings = np.array([_BETWEEN]), 0.5 ** np.arange(8)[:, np.newaxis]
+
+    def at(log_weights: FloatArray) -> _Groups:
+        return _Groups(log_weights, common, between, *target.told(log_weights))
+
+    now = at(np.broadcast_to(common, (len(target.chances), 1, common.shape[-1])).copy())
+    for _ in range(_NEWTON_STEPS):
+        own = prior.curvature(now.place - common, between) * np.eye(common.shape[-1])
+        step = np.linalg.solve(target.information(now.place) + own, np.swapaxes(now.slopes, 1, 2))
+        tried = at(now.place + halvings * np.swapaxes(step, 1, 2))
+        best = tried.height.argmax(axis=1, keepdims=True)
+        tried = at(np.take_along_axis(tried.place, best[..., np.newaxis], axis=1))
+        better = tried.height - now.height >= _CONVERGED
+        if not better.any():
+            break
+        now = tried.where(better, now)
+    return now.place
 
 
 def _groups_moved(
@@ -279,8 +311,8 @@ def _groups_moved(
         return _Groups(log_weights, centre, state.between, *target.told(log_weights))
 
     now = _Groups(state.log_weights, centre, state.between, state.likelihood, state.slopes)
-    precision = directions.group_information[:, np.newaxis] + prior.curvature(np.zeros(1), state.between)
-    end, accepted = trajectory(rng, slopes_at, at, now, directions.group_axes, precision**-0.5, step)
+    scales = directions.group_scales(state.between)
+    end, accepted = trajectory(rng, slopes_at, at, now, directions.group_axes, scales, step)
     return replace(state, log_weights=end.place, likelihood=end.likelihood, slopes=end.likelihood_slopes), accepted
 
 

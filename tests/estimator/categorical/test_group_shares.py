@@ -8,6 +8,7 @@ from scipy.special import softmax, stdtrit
 from scipy.stats import kstwo, norm, qmc
 
 from dither_client import GroupedRandomizedResponse
+from dither_estimator.categorical import groups
 from dither_estimator.categorical.groups import GroupShares, estimate_group_shares
 from dither_estimator.categorical.likelihood import SharesLikelihood
 from dither_estimator.categorical.posterior import estimate_shares
@@ -164,3 +165,25 @@ def test_a_group_that_lies_far_from_all_keeps_its_place() -> None:
     found = estimate_group_shares(rng, tables, CATEGORIES, 500).shares[-1]
     assert (np.abs(found.mean(axis=0) - other) < 5 * found.std(axis=0)).all()
     assert found.std(axis=0).max() < 0.05
+
+
+def sds_beside_alone(tables: Sequence[Counts]) -> FloatArray:
+    """Each share's sd, as a multiple of that of the group estimated alone."""
+    together = estimate_group_shares(np.random.default_rng(10), tables, CATEGORIES, 1_000).shares.std(axis=1)
+    alone = [estimate_shares(np.random.default_rng(10), table, CATEGORIES, 1_000).std(axis=0) for table in tables]
+    return np.asarray(together / np.array(alone))
+
+
+def test_groups_with_many_answers_are_known_as_well_as_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Twelve that differ, with 300,000 answers each, of which the others tell hardly anything. Seeded.
+
+    An sd of 1,000 draws is off by less than a tenth. In the broken variant, as it was once, the chains of all groups
+    begin where all are alike: sds are up to 11 times too large.
+    """
+    rng = np.random.default_rng(10)
+    truth = softmax(np.array([1.0, 0.5, 0.0, -0.5]) + 1.5 * rng.standard_normal((12, CATEGORIES)), axis=1)
+    tables = [answers(rng, shares, 100_000) for shares in truth]
+    found = sds_beside_alone(tables)
+    assert 0.75 < found.min() < found.max() < 1.3
+    monkeypatch.setattr(groups, "_own_modes", lambda _, common: np.broadcast_to(common, (12, 1, CATEGORIES)))
+    assert sds_beside_alone(tables).max() > 3
