@@ -51,7 +51,7 @@ def main(arguments: Sequence[str]) -> None:
         "90% intervals that cover μ; σ",
     )
     print_table(
-        f"Accuracy: N(50, 10), {RESPONDENTS:,} respondents, the paper's prior, {seeds} seeds", columns, _rows(seeds)
+        f"Accuracy: N(50, 3.16²), {RESPONDENTS:,} respondents, the paper's prior, {seeds} seeds", columns, _rows(seeds)
     )
 
 

@@ -54,7 +54,7 @@ def main(arguments: Sequence[str]) -> None:
             yield row.cells()
 
     columns = ("mechanism", "ε", "share", "attack", "on", "moves it by, in σ", "bound, in σ", "measured to bound")
-    print_table(f"Contamination: N(50, 10), {RESPONDENTS:,} respondents, {seeds} seeds", columns, kept())
+    print_table(f"Contamination: N(50, 3.16²), {RESPONDENTS:,} respondents, {seeds} seeds", columns, kept())
     if len(arguments) > 1:
         _plot(rows, Path(arguments[1]))
 

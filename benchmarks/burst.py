@@ -2,7 +2,7 @@
 
     python -m benchmarks.burst [RUNS [CONNECTIONS,… [RESPONDENTS,… [COLLECTION,… [DATABASE,… [PROCESSES,…]]]]]]
 
-N(120, 15) at ε = 2 and 1 under the default prior, everybody at once on loopback: one process and two, each on its own
+N(120, 15²) at ε = 2 and 1 under the default prior, everybody at once on loopback: one process and two, each on its own
 core with the database, on SQLite and on PostgreSQL. Collections are of the family `normal`, without and with a `range`
 from 0 to 300; of `nonparametric`; of `categorical` with eight categories, whose shares are in proportion to 1, 1/2,
 1/3, …; with four equal `groups`, of the family, without one and of the categories; with weeks and `drift`; and of two

@@ -70,7 +70,7 @@ def main(arguments: Sequence[str]) -> None:
     columns = ("answers", "mu", "sigma", "asymptotic sd: mu, sigma", "sds off: mu, sigma")
     with threadpool_limits(1), tempfile.TemporaryDirectory() as folder:
         day, learner, path = _Day(), _new_learner(Path(folder)), Path(folder) / "day.sqlite"
-        print_table(f"Day: {total:,} answers, N(50, 10), ε = 1", columns, _rows(day, learner, path, total, step))
+        print_table(f"Day: {total:,} answers, N(50, 10²), ε = 1", columns, _rows(day, learner, path, total, step))
         _print_costs(day, learner, path)
 
 

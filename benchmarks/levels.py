@@ -2,7 +2,7 @@
 
     python -m benchmarks.levels [SEEDS [EPSILON,…]]
 
-`laplace` with 64 and 256 levels beside levels chosen by the design: N(50, 10), goal `mu`, range 0 to 100, 1,000
+`laplace` with 64 and 256 levels beside levels chosen by the design: N(50, 3.16²), goal `mu`, range 0 to 100, 1,000
 respondents one by one, medians of the posterior's standard deviation of μ, beside the ratio that the designs' variances
 promise. Then the worth of what `adaptive` asks while the population is still to be found, to the best that could be
 asked; and the worth of what is asked once it is found: what the questions do for the goal's criterion, on average, to
@@ -71,7 +71,7 @@ def main(arguments: Sequence[str]) -> None:
         "at most",
         "questions",
     )
-    title = f"N(50, 10), 1,000 respondents, medians of {seeds} seeds ± standard errors"
+    title = f"N(50, 3.16²), 1,000 respondents, medians of {seeds} seeds ± standard errors"
     print_table(title, columns, _taught(seeds, epsilons))
     columns = ("ε", "levels", "answers", "asked, to the best of as many levels", "that, to the best single cut")
     print_table(f"What `adaptive` asks in the search, means of {_SEARCHES} seeds", columns, _searched(epsilons))

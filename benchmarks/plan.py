@@ -2,8 +2,8 @@
 
     python -m benchmarks.plan [SEEDS [EPSILON …]]
 
-N(50, 10) under two priors at each ε, then a member of other families at ε = 1 under the default prior, then shapes at
-ε = 2 of which so little is to be known that their posterior has a long tail.
+N(50, 3.16²) under two priors at each ε, then a member of other families at ε = 1 under the default prior, then shapes
+at ε = 2 of which so little is to be known that their posterior has a long tail.
 """
 
 import sys
@@ -67,7 +67,7 @@ def main(arguments: Sequence[str]) -> None:
         "respondents needed, to those planned",
         "runs below the sd planned for 90%",
     )
-    title = f"Plans: N(50, 10), sd of mu {TARGET['mu']}, by μ; σ, {seeds} seeds"
+    title = f"Plans: N(50, 3.16²), sd of mu {TARGET['mu']}, by μ; σ, {seeds} seeds"
     print_table(title, ("mechanism", "prior", "ε", *measured), _rows(seeds, arguments[1:] or ("0.5", "1", "2", "5")))
     title = f"Plans: other families, ε = 1, default prior, by parameter, {seeds} seeds"
     print_table(title, ("mechanism", "family", "member", "to know", *measured), _other_rows(seeds))

@@ -2,7 +2,7 @@
 
     python -m benchmarks.rules [SEEDS [PLOT]]
 
-The population is N(50, 10), the prior the paper's, or at ε = 1 the default; then a member of every family, under the
+The population is N(50, 3.16²), the prior the paper's, or at ε = 1 the default; then a member of every family, under the
 default prior. Every rule meets the same people and the same uniforms for their noise; families and rules that are here
 for comparison have a quarter of the seeds. `PLOT` is a file for the picture. With many outstanding, "late oracle" is
 what the questions' own would be if they were as good as one by one after as much was learnt (docs/statistics.md, "Many

@@ -59,7 +59,7 @@ def without_second_opinion() -> Iterator[None]:
 
 
 def interviewed(learner: Learner, seed: int, adversaries: int, respondents: int) -> Iterator[int]:
-    """Interviews the adversaries, then honest people of N(50, 10); yields the number of answers after each."""
+    """Interviews the adversaries, then honest people of N(50, 3.16²); yields the number of answers after each."""
     rng = np.random.default_rng([seed, 1])
     values, uniforms = rng.normal(MEMBER[0], MEMBER[1], respondents).tolist(), rng.random(respondents).tolist()
     known: dict[Query, FloatArray] = {}

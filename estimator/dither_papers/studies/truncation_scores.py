@@ -1,6 +1,6 @@
 """Yıldırım, section 4.2: the harmonic score of the real-data study at each ε, and the mixture that replaces it.
 
-Answers follow the paper's mechanism for N(50, 10) and are learnt by Dither's particles; only the questions differ.
+Answers follow the paper's mechanism for N(50, 3.16²) and are learnt by Dither's particles; only the questions differ.
 """
 
 from collections.abc import Sequence

@@ -19,7 +19,7 @@ WIDE = {"mu": {"dist": "norm", "loc": 0, "scale": 1e5}, "sigma": {"dist": "logno
 
 
 def _attacked(seed: int, adversaries: int, respondents: int, **fields: Any) -> Learner:
-    """After adversaries who send the highest answer, and then honest people of N(50, 10)."""
+    """After adversaries who send the highest answer, and then honest people of N(50, 3.16²)."""
     learner = Learner(specification(particles=200, **fields), seed)
     for _ in range(adversaries):
         query = learner.ask()

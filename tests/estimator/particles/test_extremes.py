@@ -222,7 +222,7 @@ def test_simulate_refuses_ranges_that_it_cannot_hold(
 
 
 def million(query: Query) -> list[int]:
-    """A million answers about N(50, 9)."""
+    """A million answers about N(50, 3²)."""
     cells = np.diff(stats.norm.cdf([-np.inf, *query.edges, np.inf], 50, 3))
     law = cells @ np.array(query.channel())
     counts: list[int] = np.random.default_rng(1).multinomial(1_000_000, law / law.sum()).tolist()

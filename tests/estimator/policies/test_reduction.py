@@ -115,7 +115,7 @@ def test_what_is_known_already_weighs_nothing() -> None:
 
 @pytest.mark.long
 def test_normal_scores_find_populations_sooner_under_a_wide_prior() -> None:
-    """Sixty of N(50, 10), ε = 2, 300 answers: the questions' mean efficiency is 0.10 higher than by variances alone.
+    """Sixty of N(50, 3.16²), ε = 2, 300 answers: the questions' mean efficiency is 0.10 higher than by variances alone.
 
     Its standard error is 0.018, so a rule that is as good would seem better by three of them once in 700 times.
     """

@@ -278,7 +278,7 @@ def test_the_owner_does_not_rest_while_questions_are_stale(site: Site, monkeypat
 
 
 def test_a_burst_teaches_what_the_same_answers_teach_in_process(database_url: str, patient: None) -> None:
-    """256 at once, 1,500 people of N(120, 15) under the default prior, at ε = 2: the sd of μ, medians of three.
+    """256 at once, 1,500 people of N(120, 15²) under the default prior, at ε = 2: the sd of μ, medians of three.
 
     Twelve runs against a server that did not wait had a median of 10, five times as much as in process. With the law of
     40 runs in process, resampled, the ratio of two medians of three exceeds the limit in one of 100,000 runs.
