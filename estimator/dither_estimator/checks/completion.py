@@ -14,6 +14,7 @@ that has passed for all tickets.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import count
 
 import numpy as np
 import numpy.typing as npt
@@ -21,7 +22,7 @@ from scipy.special import chdtrc
 
 from dither_estimator.families import FloatArray
 
-__all__ = ["ALPHA", "CompletionLook", "Slice", "completion_looks"]
+__all__ = ["ALPHA", "CompletionLook", "Slices", "completion_looks", "next_look"]
 
 ALPHA = 0.01
 """The probability of a false alarm over all looks."""
@@ -31,18 +32,30 @@ _MAX_GROUPS = 6
 _MIN_PER_GROUP = 10
 """The fewest completed tickets, and the fewest others, per group on average."""
 
+IntArray = npt.NDArray[np.int64]
 
-@dataclass(frozen=True, slots=True)
-class Slice:
-    """The tickets that were issued in one period for questions about one place."""
 
-    period: int
-    place: float
+@dataclass(frozen=True, slots=True, eq=False)
+class Slices:
+    """Tickets in slices, each issued in one period for questions about one place; every array has shape (slices,).
+
+    Slices may come in any order, and several may be alike.
+    """
+
+    periods: IntArray
+    places: FloatArray
     """The middle of a question's edges, by which questions are ordered."""
-    tickets: int
-    completed: int
-    group: int = 0
+    tickets: IntArray
+    completed: IntArray
+    groups: IntArray
     """A number for the public group that was asked and the ε that was chosen; any where there are neither."""
+
+    def until(self, period: int) -> "Slices":
+        """The slices up to the end of this period."""
+        seen = self.periods <= period
+        return Slices(
+            self.periods[seen], self.places[seen], self.tickets[seen], self.completed[seen], self.groups[seen]
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,58 +73,64 @@ class CompletionLook:
         return self.p_value <= self.alpha
 
 
-def completion_looks(slices: Sequence[Slice]) -> list[CompletionLook]:
+def completion_looks(slices: Slices, known: Sequence[CompletionLook] = ()) -> list[CompletionLook]:
     """All looks that are due: at the ends of the periods by which 250, 500, 1,000, … tickets were issued.
 
     The tickets of a look do not depend on how many were completed and never change, so repeating a look gives the same
-    result. Look k = 1, 2, … has the level `ALPHA / (k (k + 1))`; the levels sum to `ALPHA`.
+    result. Those that are `known` from an earlier call, the first ones, are returned as they are. Look k = 1, 2, … has
+    the level `ALPHA / (k (k + 1))`; the levels sum to `ALPHA`.
     """
-    periods = sorted({one.period for one in slices})
-    issued = dict.fromkeys(periods, 0)
-    for one in slices:
-        issued[one.period] += one.tickets
-    looks: list[CompletionLook] = []
-    total, due = 0, _FIRST_LOOK
-    for period in periods:
-        total += issued[period]
-        if total >= due:
-            seen = [one for one in slices if one.period <= period]
-            k = len(looks) + 1
-            looks.append(CompletionLook(total, _p_value(seen), ALPHA / (k * (k + 1))))
-            while due <= total:
-                due *= 2
+    periods, which = np.unique(slices.periods, return_inverse=True)
+    totals = np.cumsum(np.bincount(which, weights=slices.tickets, minlength=len(periods)))
+    looks = list(known)
+    for k in count(len(looks) + 1):
+        last = int(np.searchsorted(totals, next_look(looks)))
+        if last == len(periods):
+            break
+        seen = slices.until(int(periods[last]))
+        looks.append(CompletionLook(int(totals[last]), _p_value(seen), ALPHA / (k * (k + 1))))
     return looks
 
 
-def _p_value(slices: Sequence[Slice]) -> float:
+def next_look(looks: Sequence[CompletionLook]) -> int:
+    """The number of tickets at which the look after these is due."""
+    due = _FIRST_LOOK
+    while looks and due <= looks[-1].tickets:
+        due *= 2
+    return due
+
+
+def _p_value(slices: Slices) -> float:
     """The p-value of the generalised Mantel-Haenszel test on groups of adjacent questions; 1 if too few dropped out."""
-    tickets = np.array([one.tickets for one in slices], dtype=float)
-    completed = np.array([one.completed for one in slices], dtype=float)
-    scarce = min(completed.sum(), (tickets - completed).sum())
+    scarce = min(slices.completed.sum(), (slices.tickets - slices.completed).sum())
     groups = min(_MAX_GROUPS, int(scarce // _MIN_PER_GROUP))
     if groups < 2:
         return 1.0
-    public = np.array([one.group for one in slices])
-    places = np.array([one.place for one in slices])
-    group = np.empty(len(slices), dtype=np.intp)
-    for label in np.unique(public):
-        here = public == label
-        group[here] = _grouped(places[here], tickets[here], groups)
-    _, compared = np.unique([(one.period, one.group) for one in slices], axis=0, return_inverse=True)
-    shape = (compared.max() + 1, groups)
-    n, x = np.zeros(shape), np.zeros(shape)
-    np.add.at(n, (compared, group), tickets)
-    np.add.at(x, (compared, group), completed)
-    return _mantel_haenszel(n, x)
+    compared, _ = _pairs(slices.periods, slices.groups)
+    cell = compared * groups + _grouped(slices, groups)
+    shape = (int(compared.max()) + 1, groups)
+    n = np.bincount(cell, weights=slices.tickets, minlength=shape[0] * shape[1])
+    x = np.bincount(cell, weights=slices.completed, minlength=shape[0] * shape[1])
+    return _mantel_haenszel(n.astype(float).reshape(shape), x.astype(float).reshape(shape))
 
 
-def _grouped(places: FloatArray, tickets: FloatArray, groups: int) -> npt.NDArray[np.intp]:
-    """The group of each slice; groups are of consecutive places and of about equal numbers of tickets."""
-    _, which = np.unique(places, return_inverse=True)
-    weight = np.bincount(which, weights=tickets)
-    middle = (np.cumsum(weight) - weight / 2) / weight.sum()
-    numbers: npt.NDArray[np.intp] = np.minimum((middle * groups).astype(np.intp), groups - 1)
+def _grouped(slices: Slices, groups: int) -> IntArray:
+    """The group of each slice, within its public group; groups are of consecutive places and about equally large."""
+    which, public = _pairs(slices.groups, slices.places)
+    weight = np.bincount(which, weights=slices.tickets)
+    total = np.bincount(public, weights=weight)
+    before = np.cumsum(total) - total
+    middle = (np.cumsum(weight) - weight / 2 - before[public]) / total[public]
+    numbers: IntArray = np.minimum((middle * groups).astype(np.int64), groups - 1)
     return numbers[which]
+
+
+def _pairs(first: npt.NDArray[np.generic], second: npt.NDArray[np.generic]) -> tuple[IntArray, IntArray]:
+    """The number of each pair among the distinct pairs, in their order; and of each of those the number of `first`."""
+    _, firsts = np.unique(first, return_inverse=True)
+    values, seconds = np.unique(second, return_inverse=True)
+    pairs, which = np.unique(firsts.astype(np.int64) * len(values) + seconds, return_inverse=True)
+    return which.astype(np.int64), pairs // len(values)
 
 
 def _mantel_haenszel(n: FloatArray, x: FloatArray) -> float:

@@ -34,7 +34,6 @@ from dither_server.api.messages.quality import QualityReply
 from dither_server.clock import iso_time
 from dither_server.collections.collection import Collection
 from dither_server.collections.days import Day
-from dither_server.collections.quality import quality
 from dither_server.errors import (
     CollectionDeleted,
     Forbidden,
@@ -274,7 +273,7 @@ async def show_quality(request: Request, collection: CollectionOf, service: Serv
     """Shows refused answers by cause, completion by question, each gateway's share, and warnings."""
     await run_in_threadpool(check_analyst, request, collection)
     posterior = (await service.descriptions.of(collection)).described
-    return await service.compute(lambda: JSONResponse(quality(service.store, collection, posterior, service.clock())))
+    return await service.compute(lambda: JSONResponse(service.quality.report(collection, posterior, service.clock())))
 
 
 def _parts(collection: Collection, group: int, period: int) -> dict[str, str]:

@@ -3,94 +3,91 @@
 import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from fractions import Fraction
 from typing import Any
 
 from dither_client import parse_query
 from dither_client.posterior.names import period_name
 from dither_client.posterior.wire import ParameterSummary, PosteriorReply
-from dither_estimator.checks.completion import ALPHA, Slice, completion_looks
+from dither_estimator.checks.completion import ALPHA, CompletionLook
 from dither_estimator.checks.prior_conflict import prior_conflicts
 from dither_estimator.drift.surprise import RARE
 from dither_estimator.specification.specification import Specification
-from dither_server.answers.tally import PERIOD, PROMPT
 from dither_server.clock import iso_time, milliseconds
 from dither_server.collections.collection import Collection
-from dither_server.database.reads import Store, TallyRow
-from dither_server.tickets.office import SKEW
+from dither_server.collections.completion import CompletionTest, closed_before, middle
+from dither_server.database.conduct import Conduct, ConductReads, TallyRow
 
-__all__ = ["LARGEST_SHARE", "quality"]
+__all__ = ["LARGEST_SHARE", "Quality"]
 
 LARGEST_SHARE = 0.5
 """A gateway with more than this share of the answers through gateways causes a warning, if there are several."""
 _MIN_ANSWERS = 100
 """The number of answers below which shares say little."""
-_NO_CHOICE = Fraction(0)
-"""Stands for the ε of all questions where nobody chooses it: that of `gaussian` may differ with the same ρ."""
 
 
-def quality(store: Store, collection: Collection, posterior: PosteriorReply, now: float) -> dict[str, Any]:
-    """The quality report at `now` (seconds), ready for JSON; `posterior` is the collection's present one."""
-    counted = store.conduct(collection.number)
-    completion = _completion(counted.tallies, len(collection.specification.epsilon_choices) > 1, now)
-    gateways = _gateways(counted.tallies, counted.gateways)
-    return {
-        "refused": counted.refusals,
-        "completion": completion,
-        "gateways": gateways,
-        "warnings": [
-            *_prior_warnings(collection.specification, posterior),
-            *_period_warnings(collection.specification, posterior),
-            *_completion_warnings(completion),
-            *_gateway_warnings(gateways),
-        ],
-        "updated_at": iso_time(milliseconds(now)),
-    }
+class Quality:
+    """Reports the quality of collections."""
+
+    def __init__(self, reads: ConductReads) -> None:
+        self._reads = reads
+        self._completion = CompletionTest(reads)
+
+    def report(self, collection: Collection, posterior: PosteriorReply, now: float) -> dict[str, Any]:
+        """The report at `now` (seconds), ready for JSON; `posterior` is the collection's present one."""
+        counted, looks = self._counted(collection, now)
+        return {
+            "refused": counted.refusals,
+            "completion": {
+                "tickets": sum(row.tickets for row in counted.tallies),
+                "answers": sum(row.answers for row in counted.tallies),
+                "questions": _questions(counted.tallies),
+                "looks": [{"tickets": one.tickets, "p_value": one.p_value, "alpha": one.alpha} for one in looks],
+                "alarm": any(one.alarm for one in looks),
+            },
+            "gateways": _gateways(counted),
+            "warnings": _warnings(collection.specification, posterior, counted, looks),
+            "updated_at": iso_time(milliseconds(now)),
+        }
+
+    def warnings(self, collection: Collection, posterior: PosteriorReply, now: float) -> list[str]:
+        """The warnings of `report` alone."""
+        return _warnings(collection.specification, posterior, *self._counted(collection, now))
+
+    def _counted(self, collection: Collection, now: float) -> tuple[Conduct, list[CompletionLook]]:
+        closed = closed_before(now)
+        counted = self._reads.of(collection.number, closed)
+        return counted, self._completion.looks(collection, counted.tallies, closed)
 
 
-def _completion(rows: Sequence[TallyRow], chosen: bool, now: float) -> dict[str, Any]:
-    """Completion by question, and the test of it; with `chosen` each respondent has chosen an ε."""
-    by_query: dict[str, dict[str, Any]] = {}
-    places: dict[str, float] = {}
-    epsilons: dict[str, Fraction] = {}
+def _questions(rows: Sequence[TallyRow]) -> list[dict[str, Any]]:
+    """Completion by question, in the order of the questions' places."""
+    questions: dict[str, dict[str, Any]] = {}
     for row in rows:
-        item = by_query.get(row.query_id)
+        item = questions.get(row.query_id)
         if item is None:
             query = json.loads(row.query)
-            parsed = parse_query(query)
-            places[row.query_id] = sum(parsed.edges) / len(parsed.edges)
-            epsilons[row.query_id] = parsed.epsilon if chosen else _NO_CHOICE
-            item = by_query[row.query_id] = {"id": row.query_id, "query": query, "tickets": 0, "answers": 0}
+            item = questions[row.query_id] = {"id": row.query_id, "query": query, "tickets": 0, "answers": 0}
         item["tickets"] += row.tickets
         item["answers"] += row.answers
-    # A period counts once no further answer to its tickets can be prompt, and all prompt ones have been written.
-    closed = (int(now) - PROMPT - SKEW) // PERIOD
-    asked: dict[tuple[int, Fraction], int] = {}
-    slices = [
-        Slice(
-            row.period,
-            places[row.query_id],
-            row.tickets,
-            min(row.prompt, row.tickets),
-            asked.setdefault((row.group, epsilons[row.query_id]), len(asked)),
-        )
-        for row in rows
-        if row.period < closed and row.tickets
+    return sorted(questions.values(), key=lambda item: middle(parse_query(item["query"])))
+
+
+def _warnings(
+    specification: Specification, posterior: PosteriorReply, counted: Conduct, looks: Sequence[CompletionLook]
+) -> list[str]:
+    return [
+        *_prior_warnings(specification, posterior),
+        *_period_warnings(specification, posterior),
+        *_completion_warnings(looks),
+        *_gateway_warnings(_gateways(counted)),
     ]
-    looks = completion_looks(slices)
-    return {
-        "tickets": sum(row.tickets for row in rows),
-        "answers": sum(row.answers for row in rows),
-        "questions": sorted(by_query.values(), key=lambda item: places[item["id"]]),
-        "looks": [{"tickets": one.tickets, "p_value": one.p_value, "alpha": one.alpha} for one in looks],
-        "alarm": any(one.alarm for one in looks),
-    }
 
 
-def _gateways(rows: Sequence[TallyRow], known: dict[int, tuple[str, str]]) -> list[dict[str, Any]]:
+def _gateways(counted: Conduct) -> list[dict[str, Any]]:
     tickets: Counter[int] = Counter()
     answers: Counter[int] = Counter()
-    for row in rows:
+    known = counted.gateways
+    for row in counted.tallies:
         if row.gateway:
             tickets[row.gateway] += row.tickets
             answers[row.gateway] += row.answers
@@ -141,8 +138,8 @@ def _period_warnings(specification: Specification, posterior: PosteriorReply) ->
     ]
 
 
-def _completion_warnings(completion: dict[str, Any]) -> list[str]:
-    if not completion["alarm"]:
+def _completion_warnings(looks: Sequence[CompletionLook]) -> list[str]:
+    if not any(one.alarm for one in looks):
         return []
     return [
         "Completion depends on the question: dropping out seems to depend on the value, so the posterior may be "

@@ -1,10 +1,10 @@
 """What was answered and what was learnt: the tables that one folder writes and others read.
 
-The reads of `answers`, `counts`, `queries`, `tallies`, `refusals`, `gateways`, `history`, `misfit_looks` and
-`snapshots` are here, and so is what the owner of the particle systems writes to the last three. Any other table is read
-where it is written, within one folder: tokens and keys in `access`, leases in `replicas`, publications in `owner`,
-collections and what institutions share in `collections`. What a transaction has to read before it stores an answer
-(`answers.sql`) belongs to that transaction and is there. `purge.py` removes rows from every table.
+The reads of `answers`, `counts`, `queries`, `history`, `misfit_looks` and `snapshots` are here, and so is what the
+owner of the particle systems writes to the last three; `conduct.py` has those of the operating counts. Any other table
+is read where it is written, within one folder: tokens and keys in `access`, leases in `replicas`, publications in
+`owner`, collections and what institutions share in `collections`. What a transaction has to read before it stores an
+answer (`answers.sql`) belongs to that transaction and is there. `purge.py` removes rows from every table.
 """
 
 from collections.abc import Sequence
@@ -17,23 +17,18 @@ from dither_server.database.engine import insert_missing, replace_row
 from dither_server.database.schema import (
     answers,
     counts,
-    gateways,
     history,
     misfit_looks,
     queries,
-    refusals,
     snapshots,
-    tallies,
 )
 from dither_server.tickets.packing import NO_GROUP, NO_PERIOD, Purpose, query_id_of
 
 __all__ = [
     "AnswerRow",
-    "Conduct",
     "CountRow",
     "HistoryRow",
     "Store",
-    "TallyRow",
     "add_history",
     "add_look",
     "replace_snapshot",
@@ -79,34 +74,6 @@ class HistoryRow:
     ess: float
     posterior: str
     query: str
-
-
-@dataclass(frozen=True, slots=True)
-class TallyRow:
-    """Tickets for one query that one gateway requested in one period, and how many of them were answered."""
-
-    query_id: str
-    query: str
-    """JSON."""
-    gateway: int
-    period: int
-    tickets: int
-    answers: int
-    prompt: int
-    group: int = NO_GROUP
-    """The number of the group that was asked."""
-
-
-@dataclass(frozen=True, slots=True)
-class Conduct:
-    """The operating counts of a collection, all read at one moment."""
-
-    tallies: list[TallyRow]
-    """Summed over slots and purposes, in a fixed order."""
-    refusals: dict[str, int]
-    """Refused answers by cause."""
-    gateways: dict[int, tuple[str, str]]
-    """The id and the name of each gateway's token, by the gateway's number."""
 
 
 class Store:
@@ -174,23 +141,6 @@ class Store:
         with self._engine.connect() as connection:
             return [AnswerRow(row.ticket, query_id_of(row.id), *row[2:]) for row in connection.execute(found)]
 
-    def conduct(self, collection: int) -> Conduct:
-        """The operating counts of a collection, from one database snapshot, since they are written together."""
-        with self._engine.connect() as connection:
-            if connection.dialect.name == "postgresql":  # by default, each statement would see its own snapshot
-                connection.execution_options(isolation_level="REPEATABLE READ")
-            return Conduct(_tallies(connection, collection), _refusals(connection, collection), _gateways(connection))
-
-    def recent_answers(self, first_period: int) -> dict[int, int]:
-        """The number of answers by collection to tickets of `first_period` and later periods."""
-        found = (
-            select(tallies.c.collection, func.sum(tallies.c.answers))
-            .where(tallies.c.period >= first_period)
-            .group_by(tallies.c.collection)
-        )
-        with self._engine.connect() as connection:
-            return {number: int(total) for number, total in connection.execute(found)}
-
     def history(self, collection: int) -> list[HistoryRow]:
         """The history of a collection's posterior, by number of answers."""
         columns = (history.c.answers, history.c.at, history.c.ess, history.c.posterior, history.c.query)
@@ -215,37 +165,6 @@ class Store:
         """The interim looks of a collection's goodness-of-fit check, in order."""
         with self._engine.connect() as connection:
             return _looks(connection, collection)
-
-
-def _tallies(connection: Connection, collection: int) -> list[TallyRow]:
-    keys = (queries.c.id, queries.c.query, tallies.c.gateway, tallies.c.period, queries.c.group_number)
-    sums = (func.sum(tallies.c.tickets), func.sum(tallies.c.answers), func.sum(tallies.c.prompt))
-    found = (
-        select(*keys, *sums)
-        .join_from(tallies, queries, tallies.c.query == queries.c.number)
-        .where(tallies.c.collection == collection)
-        .group_by(*keys)
-        .order_by(tallies.c.period, queries.c.id, tallies.c.gateway)
-    )
-    return [
-        TallyRow(query_id_of(packed), query, gateway, period, int(issued), int(done), int(prompt), group)
-        for packed, query, gateway, period, group, issued, done, prompt in connection.execute(found)
-    ]
-
-
-def _refusals(connection: Connection, collection: int) -> dict[str, int]:
-    found = (
-        select(refusals.c.cause, func.sum(refusals.c.count))
-        .where(refusals.c.collection == collection)
-        .group_by(refusals.c.cause)
-        .order_by(refusals.c.cause)
-    )
-    return {cause: int(count) for cause, count in connection.execute(found)}
-
-
-def _gateways(connection: Connection) -> dict[int, tuple[str, str]]:
-    rows = connection.execute(select(gateways.c.number, gateways.c.token, gateways.c.name))
-    return {number: (token, name) for number, token, name in rows}
 
 
 def add_look(connection: Connection, collection: int, look: Look, at: int) -> list[Look]:

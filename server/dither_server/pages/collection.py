@@ -16,7 +16,6 @@ from dither_server.answers.tally import PERIOD
 from dither_server.api.callers import LONG_READ, CollectionOf, ServiceOf, check_reader, knows, may_read, signed_in
 from dither_server.clock import milliseconds
 from dither_server.collections.collection import Collection
-from dither_server.collections.quality import quality
 from dither_server.errors import NotFound
 from dither_server.pages.addresses import shown_address
 from dither_server.pages.charts import charts, parameter_names, rate
@@ -75,7 +74,7 @@ async def show_index(request: Request, service: ServiceOf) -> Response:
 
 def _index(request: Request, service: Service) -> Response:
     token = signed_in(request)
-    recent = service.store.recent_answers((int(service.clock()) - _HOUR) // PERIOD)
+    recent = service.conduct.recent_answers((int(service.clock()) - _HOUR) // PERIOD)
     after = request.query_params.get("after")
     listed, following = service.collections.listed(lambda one: knows(request, token, one), after, _PER_PAGE)
     rows = [
@@ -212,7 +211,7 @@ async def _findings(views: Views, collection: Collection, service: Service, term
             "unit": unit_text(terms),
             "units": component_units(terms.get("components") or ()),
             "rate": rate(rows, posterior.answers, collection.created_at, milliseconds(now)),
-            "warnings": quality(service.store, collection, posterior, now)["warnings"],
+            "warnings": service.quality.warnings(collection, posterior, now),
             "citation": citation(collection.specification, terms, posterior),
             "groups": groups_view(posterior, terms),
             "correlations": correlation_rows(posterior),

@@ -15,7 +15,6 @@ from dither_client.posterior.wire import DistributionSummary, PosteriorReply
 from dither_server.api.callers import LONG_READ, CollectionOf, ServiceOf, check_reader
 from dither_server.clock import iso_time, milliseconds
 from dither_server.collections.collection import Collection
-from dither_server.collections.quality import quality
 from dither_server.pages.addresses import shown_address
 from dither_server.pages.dependence import correlation_rows, regression_pictures
 from dither_server.pages.groups import groups_view
@@ -80,7 +79,7 @@ def _report(collection: Collection, service: Service, terms: dict[str, Any], vie
         together=regression_pictures(posterior, terms.get("components") or ()),
         periods=periods_view(posterior, terms),
         over_time=_over_time(view, terms),
-        warnings=quality(service.store, collection, posterior, now)["warnings"],
+        warnings=service.quality.warnings(collection, posterior, now),
         panel_cost=panel_cost(specification),
         citation=citation(specification, terms, posterior),
         address=address,

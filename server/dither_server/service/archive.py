@@ -24,7 +24,6 @@ from dither_server.clock import iso_time, milliseconds
 from dither_server.collections.collection import Collection
 from dither_server.collections.count_table import counted_rows
 from dither_server.collections.institutions import table_of
-from dither_server.collections.quality import quality
 from dither_server.database.reads import AnswerRow, HistoryRow
 from dither_server.service.service import Service
 from dither_server.tickets.packing import Purpose
@@ -71,7 +70,7 @@ def _parts(service: Service, collection: Collection, posterior: PosteriorReply) 
     yield "institutions.json", [_json([asdict(share) for share in service.institutions.shares(number)])]
     made, redeemed = service.invitations.tally(number)
     yield "invitations.json", [_json({"made": made, "redeemed": redeemed})]
-    yield "quality.json", [_json(quality(store, collection, posterior, service.clock()))]
+    yield "quality.json", [_json(service.quality.report(collection, posterior, service.clock()))]
     yield "audit.jsonl", _audit(service, collection.id)
 
 

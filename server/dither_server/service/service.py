@@ -30,6 +30,8 @@ from dither_server.collections.collections import Collections
 from dither_server.collections.deletion import Deletions
 from dither_server.collections.deletion_receipt import ReceiptSigner
 from dither_server.collections.institutions import Institutions
+from dither_server.collections.quality import Quality
+from dither_server.database.conduct import ConductReads
 from dither_server.database.engine import DATABASE_TROUBLE, PATIENCE_SECONDS, make_engine, reading, transact, upgrade
 from dither_server.database.notifications import notifications_of
 from dither_server.database.pulse import Pulse
@@ -82,6 +84,8 @@ class Service:
         self.oblivious_keys = ObliviousKeys(keys, self.tickets, clock)
         self.keys = TicketKeys(reads, self.writer, self.tickets, clock)
         self.store = Store(reads)
+        self.conduct = ConductReads(reads)
+        self.quality = Quality(self.conduct)
         self._pulse = Pulse(self._ping)
         self.metrics_token = settings.metrics_token
         self.public_metrics = settings.public_metrics

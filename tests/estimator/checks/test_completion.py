@@ -1,13 +1,34 @@
 """The test of whether completion depends on the question: its false alarms, its power, and what it must not mind."""
 
+from collections.abc import Sequence
+from typing import NamedTuple
+
 import numpy as np
 import pytest
 from scipy import stats
 
-from dither_estimator.checks.completion import ALPHA, CompletionLook, Slice, _mantel_haenszel, completion_looks
+from dither_estimator.checks import completion
+from dither_estimator.checks.completion import ALPHA, CompletionLook, Slices, _mantel_haenszel, next_look
 
 PLACES = np.array([-0.9, -0.8, -0.7, 0.7, 0.8, 0.9])
 """Thresholds of the optimal design, as the lattice spreads them, in σ."""
+
+
+class Slice(NamedTuple):
+    """The tickets of one period about one place."""
+
+    period: int
+    place: float
+    tickets: int
+    completed: int
+    group: int = 0
+
+
+def completion_looks(slices: Sequence[Slice], known: Sequence[CompletionLook] = ()) -> list[CompletionLook]:
+    """The looks at these slices."""
+    table = np.array(slices, dtype=float).reshape(-1, 5)
+    periods, _, tickets, completed, groups = table.astype(np.int64).T
+    return completion.completion_looks(Slices(periods, table[:, 1], tickets, completed, groups), known)
 
 
 def collected(
@@ -125,7 +146,16 @@ def test_looks_stay_as_they_are() -> None:
     for periods in range(12):
         early = completion_looks([one for one in slices if one.period < periods])
         assert early == all_looks[: len(early)]
+        assert completion_looks(slices, early) == all_looks
+        assert not early or next_look(early) > early[-1].tickets
     assert sum(look.alpha for look in all_looks) < ALPHA
+
+
+def test_known_looks_are_not_made_again() -> None:
+    slices = collected(np.random.default_rng(3), 3_000, 0.1)
+    first = completion_looks(slices)[0]
+    known = [CompletionLook(first.tickets, 0.123, first.alpha)]
+    assert completion_looks(slices, known) == known + completion_looks(slices)[1:]
 
 
 def test_too_few_tickets_say_nothing() -> None:

@@ -318,7 +318,7 @@ def test_the_terms_are_those_that_respondents_read(site: Site) -> None:
 def test_the_index_says_how_many_came_in_the_past_hour(site: Site) -> None:
     collection = answered(site, 20)
     site.service.tally.stop()  # writes what it has counted
-    assert site.service.store.recent_answers(int(START - 3600) // 600) == {1: 20}
+    assert site.service.conduct.recent_answers(int(START - 3600) // 600) == {1: 20}
     assert 'class="number"' not in site.client.get("/").text  # of a private collection, which is nobody else's business
     sign_in(site)
     assert '<td class="number">20</td>' in site.client.get("/").text
