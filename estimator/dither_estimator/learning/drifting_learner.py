@@ -8,13 +8,15 @@ import math
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 
 import numpy as np
 
 from dither_client import Query
 from dither_estimator.families import FloatArray
 from dither_estimator.hierarchy.pooled_fit import pooled_fit
-from dither_estimator.learning.over_time import OverTime, PeriodTables, follow, in_order, surprise_of
+from dither_estimator.learning.deferred import Deferred
+from dither_estimator.learning.over_time import OverTime, PeriodTables, draw_count, follow, in_order, surprise_of
 from dither_estimator.learning.population import FamilyPopulation
 from dither_estimator.learning.recomputed_learner import RecomputedLearner
 from dither_estimator.learning.summary import Posterior
@@ -39,7 +41,7 @@ class DriftingLearner(RecomputedLearner[FamilyPopulation]):
         super().__init__(specification, seed, outstanding)
         self.tables: PeriodTables = {}
         self._policy = question_policy(specification)
-        self._followed: tuple[int, OverTime] | None = None
+        self._followed: Deferred[OverTime] | None = None
         self._asking: tuple[int, FloatArray] | None = None
         self._fit: ParticleSystem | None = None
         """All periods taken as one, when questions were last chosen: most of the work is to find it."""
@@ -48,34 +50,29 @@ class DriftingLearner(RecomputedLearner[FamilyPopulation]):
         """Drops the questions of the period before, when a new one has its first answer."""
         self._pools.clear()
 
+    def posterior(self) -> Posterior:
+        draws = draw_count(self.specification, len(in_order(self.specification, self.tables)[0]))
+        return replace(super().posterior(), ess=float(draws), particles=draws, over_time=self._over_time)
+
     @property
-    def over_time(self) -> OverTime:
+    def _over_time(self) -> Deferred[OverTime]:
         """The posterior of every period given every answer learnt."""
         self.update()
-        if self._followed is None or self._followed[0] != self._answers:
-            found = follow(self.specification, self.tables)
-            self._followed = self._answers, replace(found, surprise=surprise_of(self.specification, self.tables))
-        return self._followed[1]
+        if self._followed is None:
+            self._followed = Deferred(partial(_followed, self.specification, dict(self.tables)))
+        return self._followed
 
-    def posterior(self) -> Posterior:
-        over_time = self.over_time
-        parameters, covariance = over_time.summaries(-1)
-        return replace(
-            super().posterior(),
-            parameters=parameters,
-            covariance=covariance,
-            ess=float(len(over_time.draws.coordinates)),
-            particles=len(over_time.draws.coordinates),
-            over_time=lambda: over_time,
-        )
+    def _forget(self) -> None:
+        super()._forget()
+        self._followed = None
 
     @property
     def particle_names(self) -> tuple[str, ...]:
         return self.specification.family.names
 
     def _estimation(self, counts: Counts) -> Callable[[], FamilyPopulation]:
-        spec, theta = self.specification, self.over_time.theta(-1)
-        return lambda: FamilyPopulation(spec.family, spec.transform, theta)
+        spec, over_time = self.specification, self._over_time
+        return lambda: FamilyPopulation(spec.family, spec.transform, over_time().theta(-1))
 
     def _draws(self, population: FamilyPopulation) -> FloatArray:
         return population.theta
@@ -109,3 +106,7 @@ class DriftingLearner(RecomputedLearner[FamilyPopulation]):
             found = np.clip(found, *np.quantile(found, [_OUTERMOST, 1 - _OUTERMOST], axis=0))
             self._asking = self._answers, found
         return self._asking[1]
+
+
+def _followed(specification: Specification, tables: PeriodTables) -> OverTime:
+    return replace(follow(specification, tables), surprise=surprise_of(specification, tables))

@@ -19,7 +19,7 @@ from dither_estimator.likelihood.counts import Counts, total_answers
 from dither_estimator.particles.system import ParticleSystem
 from dither_estimator.specification.specification import Specification
 
-__all__ = ["OverTime", "PeriodTables", "drift_test", "follow", "in_order", "surprise_of"]
+__all__ = ["OverTime", "PeriodTables", "draw_count", "drift_test", "follow", "in_order", "surprise_of"]
 
 _SEED = 1
 """Every estimate begins with this seed, so that whoever has the same counts has the same posterior."""
@@ -85,6 +85,11 @@ def in_order(specification: Specification, tables: PeriodTables) -> tuple[list[s
     return labels, [dict(sorted(tables.get(label, {}).items(), key=lambda item: item[0].id)) for label in labels]
 
 
+def draw_count(specification: Specification, periods: int) -> int:
+    """How many draws the posterior of so many periods has."""
+    return min(specification.particles, max(_LEAST_DRAWS, min(_MOST_DRAWS, _ALL_DRAWS // max(periods, 1))))
+
+
 def follow(
     specification: Specification,
     tables: PeriodTables,
@@ -95,7 +100,7 @@ def follow(
     """The posterior of every period; whoever has the same counts has the same draws, unless from another `fit`."""
     period, (labels, ordered) = specification.period, in_order(specification, tables)
     assert period is not None
-    size = draws or min(specification.particles, max(_LEAST_DRAWS, min(_MOST_DRAWS, _ALL_DRAWS // max(len(labels), 1))))
+    size = draws or draw_count(specification, len(labels))
     rng = np.random.default_rng(_SEED)
     found = track(rng, specification.prior, ordered or [{}], size, sweeps=sweeps, fit=fit)
     starts = tuple(period.start(period.number_of(label)).isoformat() for label in labels)

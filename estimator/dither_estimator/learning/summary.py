@@ -25,7 +25,9 @@ class Posterior:
     """Summaries of the posterior after `answers` answers."""
 
     parameters: Mapping[str, ParameterSummary]
+    """Those that are known at once: empty without a family, and with drift; see `summaries`."""
     covariance: FloatArray
+    """Theirs."""
     answers: int
     ess: float
     log_evidence: float | None
@@ -64,6 +66,13 @@ class Posterior:
         """What the posterior says about the population's distribution."""
         return self.deferred_population()
 
+    @property
+    def summaries(self) -> tuple[Mapping[str, ParameterSummary], FloatArray]:
+        """The parameters and their covariance: with drift those in the latest period, like `deferred_population`."""
+        if self.parameters or self.over_time is None:
+            return self.parameters, self.covariance
+        return self.over_time().summaries(-1)
+
     def reply(self, *, institutions: int = 0, misfit: Misfit | None = None, updated_at: str = "") -> PosteriorReply:
         """The reply to a request for this posterior, with what only the server knows, but without the population."""
         return PosteriorReply(
@@ -99,6 +108,8 @@ class Posterior:
         if self.groups is not None:
             found = replace(found, **self.groups().fields(self.levels, self.above))
         if self.over_time is not None:
+            parameters, covariance = self.summaries
+            found = replace(found, posterior=dict(parameters), covariance=tuple(map(tuple, covariance.tolist())))
             found = replace(found, **self.over_time().fields(self.levels, self.above))
         if found.families is None and (refused := self.refusal()) is not None:
             return replace(found, families=refused.families, verdict=refused.verdict)

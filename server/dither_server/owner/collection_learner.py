@@ -289,10 +289,10 @@ class CollectionLearner:
 
 def _summaries(published: Published) -> Mapping[str, ParameterSummary]:
     """Summaries of the parameters; without a family, of some quantiles or of the shares of categories."""
-    found, particles = published.posterior.posterior, published.particles
-    if found or particles is None:
-        return found
-    return number_summaries(particles.population)
+    particles = published.particles
+    if particles is None:
+        return published.posterior.posterior
+    return particles.posterior.summaries[0] or number_summaries(particles.population)
 
 
 def _width(pools: Iterable[Iterable[Query]]) -> float:
