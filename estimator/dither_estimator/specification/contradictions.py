@@ -132,10 +132,12 @@ def _refuse_a_question_beside_all_values(specification: Specification) -> None:
 
 def _refuse_too_many_draws(specification: Specification) -> None:
     """Raises `SpecificationError` if every posterior of the groups would take minutes, and gigabytes."""
-    if specification.groups is None or specification.parametric:
+    if specification.groups is None:
         return
     number, categories = len(specification.groups.labels), len(specification.categories)
     most = _MOST_SHARES // (number * categories) if categories else _MOST_DRAWS // number
     if specification.particles > most:
-        what = f"{number} groups and {categories} categories" if categories else f"{number} groups without a family"
+        what = f"{number} groups"
+        if not specification.parametric:
+            what += f" and {categories} categories" if categories else " without a family"
         raise SpecificationError(f"particles must be at most {most:,} with {what}: give fewer, or fewer groups")

@@ -56,6 +56,10 @@ def check(fields: dict[str, Any]) -> None:
             "particles must be at most 2,000 with 500 groups without a family: give fewer, or fewer groups",
         ),
         (
+            {"family": "normal", "groups": {"name": "region", "labels": MANY}, "particles": 2_001},
+            "particles must be at most 2,000 with 500 groups: give fewer, or fewer groups",
+        ),
+        (
             {"family": "categorical", "categories": MANY[:64], "groups": {"name": "region", "labels": MANY}},
             "particles must be at most 125 with 500 groups and 64 categories",
         ),
@@ -99,6 +103,8 @@ def test_a_contradiction_is_refused_in_a_sentence(fields: dict[str, Any], says: 
         {"policy": "fixed:-5:-1", "family": "normal", "transform": "log", "minimum": 0},
         {"policy": "fixed:-5:-1", "families": [{"family": "gamma"}, {"family": "normal"}]},
         {"components": [{"name": "a"}, {"name": "b"}]},
+        {"family": "normal", "groups": {"name": "region", "labels": MANY}},
+        {"family": "normal", "groups": {"name": "region", "labels": MANY}, "particles": 2_000},
     ],
 )
 def test_what_does_not_contradict_itself_is_not_refused(fields: dict[str, Any]) -> None:
