@@ -93,7 +93,7 @@ class Learner(CountLearner):
         system = self._current()
         if self._answers >= self._review_at and not isinstance(self._policy, Fixed):
             self._steering = self._steering.reviewed(self._rng, system)
-            self._system = self._steering.corrected(self._rng, system)
+            self._hold(self._steering.corrected(self._rng, system))
             self._review_at = self._answers + self._epoch(epsilon)
 
     def _policy_pool(self, size: int, repeats: float, epsilon: Fraction) -> list[Query]:
@@ -194,17 +194,23 @@ class Learner(CountLearner):
     def _current(self) -> ParticleSystem:
         if self._pending or self._pending_members:
             new, members = self._taken(), self._pending_members
-            self._system = update(self._rng, self._system, new, members)
+            still = None if members else self._poison  # it nearly holds for some more answers
+            self._hold(update(self._rng, self._system, new, members), still)
             self._rivals = tuple(update(self._rng, rival, new, members) for rival in self._rivals)
             self._steering = self._steering.learnt(self._rng, new, members)
-            self._pending_members, self._evidences = {}, None
+            self._pending_members = {}
             if isinstance(self._policy, Fixed) and self._answers >= self._review_at:
                 self._learn_at_once()
         return self._system
 
+    def _hold(self, system: ParticleSystem, poison: tuple[int, PoisonBound] | None = None) -> None:
+        """Takes these particles for the posterior, and drops what followed from others; `poison` may be kept."""
+        if system is not self._system:
+            self._system, self._evidences, self._poison = system, None, poison
+
     def _learn_at_once(self) -> None:
         """Looks for a part of the posterior that was missed, which no question would lead to as each is the same."""
-        self._system = learnt_at_once(self._rng, self._system)
+        self._hold(learnt_at_once(self._rng, self._system))
         self._rivals = tuple(learnt_at_once(self._rng, rival) for rival in self._rivals)
         self._review_at = self._answers + max(1, self._answers // _REVIEW_DIVISOR)
 

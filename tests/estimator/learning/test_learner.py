@@ -1,11 +1,16 @@
 """The learner: what it asks, what it remembers, and that laziness changes nothing."""
 
+from dataclasses import replace
+from fractions import Fraction
+
 import numpy as np
 import pytest
 from populations import answer, interview, specification
 
 from dither_client import Laplace, Query
 from dither_estimator.learning.learner import InvalidSnapshot, Learner
+from dither_estimator.learning.second_opinion import Steering
+from dither_estimator.likelihood.institutions import MemberCount
 from dither_estimator.specification.specification import Specification
 
 
@@ -155,3 +160,28 @@ def test_the_bound_on_contamination_is_found_anew_when_the_answers_have_grown_by
     assert found[0] is not found[1]
     assert found[-1] is not found[-11]
     assert learner.posterior().poison is found[-1]
+
+
+def test_counts_of_members_change_the_bound_on_contamination() -> None:
+    learner = _interviewed()
+    bound = learner.posterior().poison
+    assert learner.posterior().poison is bound
+    learner.learn_members({MemberCount(50.0, 2_000, Fraction(1), 1_000): 1})
+    assert learner.posterior().poison is not bound
+
+
+def test_a_corrected_posterior_keeps_nothing_of_the_one_before(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither its bound on contamination nor its evidence, which snapshots would store as that of the new one."""
+    monkeypatch.setattr(Steering, "corrected", lambda _, rng, system: replace(system))
+    spec = Specification.from_json(
+        {"families": [{"family": "normal"}, {"family": "laplace"}], "epsilon": 1, "particles": 200, "range": [0, 100]}
+    )
+    learner = Learner(spec, 1)
+    learner.learn_counts({Laplace(48, 52, 1, 1): [30, 20]})
+    before = learner.posterior()
+    assert learner.pool()
+    after = learner.posterior()
+    assert before.comparison is not None
+    assert after.comparison is not None
+    assert after.poison is not before.poison
+    assert after.comparison.families[0].log_evidence != before.comparison.families[0].log_evidence
