@@ -30,6 +30,8 @@ class _Pool:
     """The questions at one ε, the number of answers at which to renew them, and the order of their turns."""
 
     queries: tuple[Query, ...]
+    size: int
+    """How many there are, or were to be found."""
     renew_at: int
     turns: Iterator[Query]
 
@@ -73,13 +75,14 @@ class CountLearner(ABC):
         """All counts of members that were learnt from institutions."""
 
     def pool(self, size: int = 1, epsilon: Fraction | None = None) -> tuple[Query, ...]:
-        """At least `size` questions, each to be asked of equally many respondents; renewed as answers arrive.
+        """About `size` questions, each to be asked of equally many respondents; renewed as answers arrive.
 
-        They are in the order in which to ask respondents who come one by one. ε is one of the specification's choices;
-        None is its default.
+        There are more if pools are larger, and fewer if there are no more: policy `fixed` has one. They are in the
+        order in which to ask respondents who come one by one. ε is one of the specification's choices; None is its
+        default.
         """
         pool = self._pools.get(epsilon)
-        if pool is None or self._answers >= pool.renew_at or len(pool.queries) < size:
+        if pool is None or self._answers >= pool.renew_at or pool.size < size:
             pool = self._renewed(size, epsilon)
         return pool.queries
 
@@ -105,7 +108,7 @@ class CountLearner(ABC):
         queries = tuple(
             known.setdefault(query, query) for query in self._questions(length, max(due, length) / length, at)
         )
-        pool = self._pools[epsilon] = _Pool(queries, self._answers + due, cycle(queries))
+        pool = self._pools[epsilon] = _Pool(queries, max(length, len(queries)), self._answers + due, cycle(queries))
         return pool
 
     def learn(self, query: Query, answer: int) -> None:
@@ -164,7 +167,7 @@ class CountLearner(ABC):
 
     @abstractmethod
     def _questions(self, size: int, repeats: float, epsilon: Fraction) -> tuple[Query, ...]:
-        """`size` questions at ε in the order in which to ask them, each of about `repeats` respondents."""
+        """About `size` questions at ε in the order in which to ask them, each of about `repeats` respondents."""
 
     def _taken(self) -> Counts:
         """Returns the answers that no model has learnt yet, and counts them as learnt from now on."""

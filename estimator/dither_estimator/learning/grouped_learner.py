@@ -80,7 +80,7 @@ class GroupedLearner:
         return dict(self._model.counts)
 
     def pool(self, size: int = 1, epsilon: Fraction | None = None, *, group: str) -> tuple[Query, ...]:
-        """At least `size` questions for respondents of the group, as `CountLearner.pool`."""
+        """About `size` questions for respondents of the group, as `CountLearner.pool`."""
         return self._model.pool(size, epsilon, self._known(group))
 
     def ask(self, epsilon: Fraction | None = None, *, group: str) -> Query:

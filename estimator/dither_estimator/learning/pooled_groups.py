@@ -40,6 +40,8 @@ class _Pool:
     """The questions of one group at one ε, the estimate that they follow from, and the order of their turns."""
 
     queries: tuple[Query, ...]
+    size: int
+    """How many were to be found; there may be fewer."""
     estimate: int
     turns: Iterator[Query]
     own_renewal: int
@@ -80,7 +82,7 @@ class PooledGroups:
 
     def pool(self, size: int, epsilon: Fraction | None, group: str) -> tuple[Query, ...]:
         pool = self._pools.get((group, epsilon))
-        if pool is None or len(pool.queries) < size or self._due(pool, group):
+        if pool is None or pool.size < size or self._due(pool, group):
             pool = self._renewed(size, epsilon, group)
         return pool.queries
 
@@ -179,7 +181,9 @@ class PooledGroups:
         known: dict[Query, Query] = {}
         queries = tuple(known.setdefault(query, query) for query in found)
         renewal = self._total + answers_until_renewal(self._total, at)
-        pool = _Pool(queries, self.moves, cycle(queries), self._answers[group] + due, renewal)
+        pool = _Pool(
+            queries, max(length, len(queries)), self.moves, cycle(queries), self._answers[group] + due, renewal
+        )
         self._pools[group, epsilon] = pool
         return pool
 

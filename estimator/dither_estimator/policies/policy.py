@@ -46,7 +46,7 @@ class QuestionPolicy(Protocol):
     def pool(
         self, rng: np.random.Generator, particles: ParticleSystem, size: int, repeats: float, epsilon: Fraction
     ) -> tuple[Query, ...]:
-        """`size` questions at ε in the order in which to ask them, each of about `repeats` respondents."""
+        """Up to `size` questions at ε in the order in which to ask them, each of about `repeats` respondents."""
 
 
 @dataclass(frozen=True)

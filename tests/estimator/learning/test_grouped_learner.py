@@ -67,6 +67,13 @@ def test_each_group_has_its_answers(learner: GroupedLearner) -> None:
         assert abs(found.mean - truth) < 5 * found.sd < 15
 
 
+def test_a_pool_of_the_one_question_of_a_fixed_policy_stays() -> None:
+    learner = GroupedLearner(specification(**NORMAL, policy="fixed:40:60"), 1)
+    pool = learner.pool(16, group="north")
+    assert len(pool) == 1
+    assert learner.pool(16, group="north") is pool
+
+
 def test_an_unknown_group_is_refused(learner: GroupedLearner) -> None:
     query = learner.ask(group="north")
     for call in (

@@ -11,6 +11,8 @@ from dither_client import Laplace, Query
 from dither_estimator.learning.learner import InvalidSnapshot, Learner
 from dither_estimator.learning.second_opinion import Steering
 from dither_estimator.likelihood.institutions import MemberCount
+from dither_estimator.particles.system import ParticleSystem
+from dither_estimator.policies.policy import Adaptive, Fixed
 from dither_estimator.specification.specification import Specification
 
 
@@ -129,6 +131,27 @@ def test_the_pool_is_as_large_as_asked_and_stays_until_answers_grow() -> None:
     assert {learner.ask() for _ in range(16)} == set(pool)
     learner.learn_counts({pool[0]: [40, 40]})
     assert learner.pool(16) is not pool
+
+
+class FewQuestions(Adaptive):
+    """Finds three, however many it is asked for, as where most would lie beyond a bound."""
+
+    def pool(
+        self, rng: np.random.Generator, particles: ParticleSystem, size: int, repeats: float, epsilon: Fraction
+    ) -> tuple[Query, ...]:
+        return super().pool(rng, particles, size, repeats, epsilon)[:3]
+
+
+@pytest.mark.parametrize("kind", [Fixed, FewQuestions])
+def test_a_pool_of_fewer_questions_than_were_asked_for_stays_as_well(kind: type[Fixed | FewQuestions]) -> None:
+    spec = specification(policy="fixed:20:80" if kind is Fixed else "adaptive", particles=200)
+    learner = Learner(spec, 1, kind(spec))
+    learner.learn_counts({Laplace(49, 51, 1, 1): [40, 40]})
+    pool = learner.pool(16)
+    assert len(pool) < 16
+    learner.learn(pool[0], 0)
+    assert learner.pool(16) is pool
+    assert learner.pool(17) is not pool
 
 
 @pytest.mark.slow
