@@ -86,16 +86,19 @@ class PeriodLearner:
         return self._model.renew_at
 
     def learn(self, query: Query, answer: int, period: str) -> None:
-        """Learn one answer of the period. Raises `ValueError` if it is not an answer to the query."""
-        number = self.period.number_of(period)
+        """Learn one answer of the period. Raises `ValueError`, and learns nothing, if it is not one to the query.
+
+        Raises `SpecificationError`, and learns nothing, if the period lies too far from others with answers.
+        """
+        self._check_labels(period)
         self._model.learn(query, answer)
         self._pending.setdefault(period, {}).setdefault(query, [0] * query.n_answers)[answer] += 1
-        self._reached(number)
+        self._reached(self.period.number_of(period))
 
     def learn_period_counts(self, tables: Mapping[str, Mapping[Query, Sequence[int] | npt.NDArray[np.int64]]]) -> None:
         """Learn a table of answers of each period. Raises `ValueError`, and learns nothing, if any is invalid."""
         checked = {label: check_counts(table) for label, table in tables.items()}
-        self.period.between({**self._counts, **checked})
+        self._check_labels(*checked)
         total: Counts = {}
         for label, table in checked.items():
             self._counts[label] = merge_counts(self._counts.get(label, {}), table)
@@ -156,6 +159,11 @@ class PeriodLearner:
         if isinstance(self._model, DriftingLearner):
             self._model.tables = self.period_counts
         return self._model
+
+    def _check_labels(self, *labels: str) -> None:
+        """Raises `SpecificationError` unless all are periods that may have answers beside those that have some."""
+        if any(label not in self._counts and label not in self._pending for label in labels):
+            self.period.between(dict.fromkeys([*self._counts, *self._pending, *labels]))
 
     def _reached(self, number: int) -> None:
         if number > self._latest:
