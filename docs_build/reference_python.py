@@ -11,8 +11,8 @@ __all__ = ["python_page"]
 
 _INTRODUCTION = """# Python
 
-Everything that `dither_client` exports. How it is used is in [respondents](../respondents.md) and
-[analysts](../analysts.md)."""
+Everything that `dither_client` exports. How it is used is in [apps](../apps.md) and
+[results](../results.md)."""
 
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
 _FOLDER = Path(dither_client.__file__).parent
