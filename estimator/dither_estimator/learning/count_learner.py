@@ -113,12 +113,12 @@ class CountLearner(ABC):
 
     def learn(self, query: Query, answer: int) -> None:
         """Learn one answer. Raises `ValueError` if it is not an answer to the query."""
-        try:
-            row = self._pending[query]
-        except KeyError:
-            row = self._pending[query] = [0] * query.n_answers
+        known = self._pending.get(query)
+        row = known or [0] * query.n_answers
         if not 0 <= answer < len(row):
             raise ValueError(f"the answer must be from 0 to {len(row) - 1}")
+        if known is None:
+            self._pending[query] = row
         row[answer] += 1
         self._answers += 1
 

@@ -109,10 +109,9 @@ class PooledGroups:
         return pool.estimate < self.moves or self._total >= self._estimate_at
 
     def learn(self, query: Query, answer: int, group: str) -> None:
-        row = self._pending[group].setdefault(query, [0] * query.n_answers)
-        if not 0 <= answer < len(row):
-            raise ValueError(f"the answer must be from 0 to {len(row) - 1}")
-        row[answer] += 1
+        if not 0 <= answer < query.n_answers:
+            raise ValueError(f"the answer must be from 0 to {query.n_answers - 1}")
+        self._pending[group].setdefault(query, [0] * query.n_answers)[answer] += 1
         self._answers[group] += 1
         self._total += 1
 

@@ -9,6 +9,7 @@ from populations import answer, interview, specification
 
 from dither_client import Laplace, Query
 from dither_estimator.learning.learner import InvalidSnapshot, Learner
+from dither_estimator.learning.learners import new_learner
 from dither_estimator.learning.second_opinion import Steering
 from dither_estimator.likelihood.institutions import MemberCount
 from dither_estimator.particles.system import ParticleSystem
@@ -107,12 +108,14 @@ def test_a_snapshot_of_another_number_of_particles_is_refused() -> None:
         Learner.restore(specification(particles=300), learner.snapshot())
 
 
+@pytest.mark.parametrize("fields", [{"family": "normal"}, {}])
 @pytest.mark.parametrize("said", [-1, 2, 10**30])
-def test_answers_out_of_range_are_refused(said: int) -> None:
-    learner = Learner(specification(particles=100), 1)
+def test_answers_out_of_range_are_refused(said: int, fields: dict[str, str]) -> None:
+    learner = new_learner(Specification.from_json({"epsilon": 1, "particles": 100, **fields}), 1)
     with pytest.raises(ValueError, match="from 0 to 1"):
         learner.learn(Laplace(0, 1, 1, 1), said)
-    assert learner.answers == 0
+    learner.update()
+    assert (learner.answers, learner.moves, dict(learner.counts)) == (0, 0, {})
 
 
 @pytest.mark.parametrize("row", [[1], [1, -1], [0.5, 0.5], [1, 2, 3]])
