@@ -163,7 +163,7 @@ class GroupedLearner:
         return self._model.particles(self._known(group))
 
     def snapshot(self) -> bytes:
-        """The whole state as bytes, for `restore`."""
+        """Everything learnt as bytes, for `restore`; groups that are estimated alone begin with new seeds then."""
         tables = self.group_counts.values()
         header = {
             "version": _VERSION,

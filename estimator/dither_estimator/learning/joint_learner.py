@@ -243,7 +243,10 @@ class JointLearner(RecomputedLearner[SeveralNumbers]):
 
     @classmethod
     def restore(cls, specification: Specification, snapshot: bytes) -> "JointLearner":
-        """The learner that wrote the snapshot. Raises `InvalidSnapshot`."""
+        """The learner that wrote the snapshot, but for the seeds of single numbers. Raises `InvalidSnapshot`.
+
+        Each number's learner learns its answers again, at once and with a seed of its own.
+        """
         learner = super().restore(specification, snapshot)
         learner._learn_margins(learner._counts)
         return learner

@@ -30,6 +30,7 @@ class SeparateGroups:
         alone, labels = replace(specification, groups=None), specification.groups.labels
         each = -(-outstanding // len(labels))
         self.generator = np.random.default_rng(seeds)
+        """For snapshots, which have one of every model: each learner has its own, and begins anew once restored."""
         self._learners: dict[str, CountLearner] = {
             label: new_learner(alone, seed, outstanding=each)
             for label, seed in zip(labels, seeds.spawn(len(labels)), strict=True)
