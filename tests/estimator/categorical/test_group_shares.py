@@ -8,7 +8,7 @@ from scipy.special import softmax, stdtrit
 from scipy.stats import kstwo, norm, qmc
 
 from dither_client import GroupedRandomizedResponse
-from dither_estimator.categorical import groups
+from dither_estimator.categorical import group_start
 from dither_estimator.categorical.groups import GroupShares, estimate_group_shares
 from dither_estimator.categorical.likelihood import SharesLikelihood
 from dither_estimator.categorical.posterior import estimate_shares
@@ -185,5 +185,5 @@ def test_groups_with_many_answers_are_known_as_well_as_alone(monkeypatch: pytest
     tables = [answers(rng, shares, 100_000) for shares in truth]
     found = sds_beside_alone(tables)
     assert 0.75 < found.min() < found.max() < 1.3
-    monkeypatch.setattr(groups, "_own_modes", lambda _, common: np.broadcast_to(common, (12, 1, CATEGORIES)))
+    monkeypatch.setattr(group_start, "_own_modes", lambda _, common: np.broadcast_to(common, (12, 1, CATEGORIES)))
     assert sds_beside_alone(tables).max() > 3
