@@ -152,6 +152,11 @@ class Site:
         until(there, lambda: f"learnt {posterior['answers']} answers, not {answers}")
         return posterior
 
+    def close_connections(self) -> None:
+        """Closes the database's connections that nobody uses, so that the next use opens them anew."""
+        self.service._engine.dispose()
+        self.service._reserved.dispose()
+
     def check_counts(self) -> None:
         """Fails unless the counts are those of the answers."""
         engine = make_engine(self.url)

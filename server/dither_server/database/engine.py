@@ -83,8 +83,10 @@ _READ_TIMELINE = (
 
 _log = logging.getLogger(__name__)
 
-_POOL: dict[str, Any] = {"pool_size": 5, "max_overflow": 40, "pool_timeout": PATIENCE_SECONDS}
-"""One connection for each thread that reads and more, so that the writer never waits for one."""
+_SHARED: dict[str, Any] = {"pool_size": 5, "max_overflow": 32}
+"""Threads that read for requests may be more: then some wait for a connection, and only for one of these."""
+_RESERVED: dict[str, Any] = {"pool_size": 8, "max_overflow": 0}
+"""One connection for each thread that has to reach the database whatever is read; they stay open."""
 
 _POSTGRES_SESSION = {
     "synchronous_commit": "on",  # acknowledged answers are on the disk, even if the database's own default is faster
@@ -104,10 +106,13 @@ _POSTGRES_CONNECTION = {
 }
 
 
-def make_engine(address: str) -> Engine:
-    """An engine for the database at `address` (a URL); it does not connect yet. Raises `StartRefused`."""
+def make_engine(address: str, *, reserved: bool = False) -> Engine:
+    """An engine for the database at `address` (a URL); it does not connect yet. Raises `StartRefused`.
+
+    Each engine has connections of its own. The few of a `reserved` one are for what must not wait for readers.
+    """
     try:
-        return _engine(make_url(address))
+        return _engine(make_url(address), (_RESERVED if reserved else _SHARED) | {"pool_timeout": PATIENCE_SECONDS})
     except (ArgumentError, NoSuchModuleError, ImportError):
         raise StartRefused(
             "The database must be sqlite:///FILE or postgresql+psycopg://USER@HOST/NAME (extra dither[postgres])."
@@ -243,10 +248,10 @@ def _as_sqlalchemy(connection: Connection, error: DBAPIModule.Error) -> Exceptio
     )
 
 
-def _engine(url: URL) -> Engine:
+def _engine(url: URL, pool: Mapping[str, Any]) -> Engine:
     backend = url.get_backend_name()
     if backend == "postgresql":
-        engine = create_engine(url, connect_args=_postgres_arguments(url), **_POOL)
+        engine = create_engine(url, connect_args=_postgres_arguments(url), **pool)
         event.listen(engine, "connect", partial(_note_timeline, engine.dialect.loaded_dbapi.Error))
         return engine
     if backend != "sqlite":
@@ -255,7 +260,7 @@ def _engine(url: URL) -> Engine:
         raise StartRefused("An SQLite database must be a file: sqlite:///FILE.")
     if not Path(url.database).absolute().parent.is_dir():
         raise StartRefused(f"There is no folder {Path(url.database).absolute().parent}: create it first.")
-    engine = create_engine(url, **_POOL)
+    engine = create_engine(url, **pool)
     event.listen(engine, "connect", _set_up_sqlite)
     event.listen(engine, "begin", _begin_sqlite)
     event.listen(engine, "handle_error", _say_damaged, retval=True)

@@ -75,18 +75,22 @@ class Service:
         admin = make_first_admin(self._engine, settings, clock)
         if admin is not None:
             admin.tell()
-        watch(self._engine, PATIENCE_SECONDS)
-        reads = reading(self._engine)
+        self._reserved = make_engine(settings.database, reserved=True)
+        """Connections that readers cannot take: of the writer, heartbeats, leases, ticket keys and notifications."""
+        for engine in (self._engine, self._reserved):
+            watch(engine, PATIENCE_SECONDS)
+        reads, reserved_reads = reading(self._engine), reading(self._reserved)
+        transact_at_once = partial(self._transact, self._reserved)
         self._ingest = Ingest()
-        self.writer = Writer(self._engine, self._ingest, metrics, self._committed)
-        self.membership = Membership(self._transact, self._take_slot, keys.fingerprint)
+        self.writer = Writer(self._reserved, self._ingest, metrics, self._committed)
+        self.membership = Membership(transact_at_once, self._take_slot, keys.fingerprint)
         self.tickets = TicketOffice(keys, clock)
         self.oblivious_keys = ObliviousKeys(keys, self.tickets, clock)
-        self.keys = TicketKeys(reads, self.writer, self.tickets, clock)
+        self.keys = TicketKeys(reserved_reads, self.writer, self.tickets, clock)
         self.store = Store(reads)
         self.conduct = ConductReads(reads)
         self.quality = Quality(self.conduct)
-        self._pulse = Pulse(self._ping)
+        self._pulse = Pulse(partial(self._ping, Store(reserved_reads)))
         self.metrics_token = settings.metrics_token
         self.public_metrics = settings.public_metrics
         self.public_listing = settings.public_listing
@@ -100,8 +104,9 @@ class Service:
         self.sessions = Sessions(keys, self.access, self.trail, clock)
         self.institutions = Institutions(reads)
         receipts = ReceiptSigner(keys.deletion)
+        transact_in_turn = partial(self._transact, self._engine)
         self.deletions = Deletions(
-            reads, self._transact, self.collections, receipts, clock, stopping, settings.restore_days
+            reads, transact_in_turn, self.collections, receipts, clock, stopping, settings.restore_days
         )
         self.housekeeper = Housekeeper(self.deletions)
         self.invitations = Invitations(reads, self.writer)
@@ -109,14 +114,14 @@ class Service:
         self.streams = AtOnce(max(1, room() // 2), STREAMS_OF_ADDRESS, TooManyStreams)
         self.reads = AtOnce(_LONG_READS, READS_OF_ADDRESS, partial(Overloaded, _TOO_MANY_READS))
         self._long_threads = CapacityLimiter(_LONG_THREADS)
-        notifications = notifications_of(self._engine)
+        notifications = notifications_of(self._reserved)
         self.learners = Learners(
             reads, self.collections, self.store, self.institutions, self.writer, clock, metrics, notifications
         )
         self.descriptions = Descriptions(self.learners, self.compute)
         self.poller = Poller(
-            reads,
-            self._transact,
+            reserved_reads,
+            transact_at_once,
             self.membership,
             self.store,
             self.collections,
@@ -146,6 +151,7 @@ class Service:
         self.tally.stop()
         self.membership.stop()
         self.writer.stop()
+        self._reserved.dispose()
         self._engine.dispose()
         self._blas_limit.restore_original_limits()
 
@@ -184,17 +190,17 @@ class Service:
             return False
         return True
 
-    def _ping(self) -> None:
+    def _ping(self, store: Store) -> None:
         # A removed SQLite file keeps working for processes that have it open, and its data is lost when they close it.
         if self._engine.dialect.name == "sqlite" and not Path(self._engine.url.database or "").exists():
             raise Unavailable("The file of the database is gone.")
-        self.store.ping()
+        store.ping()
 
-    def _transact(self, job: Callable[[Connection], Any]) -> Any:
+    def _transact(self, engine: Engine, job: Callable[[Connection], Any]) -> Any:
         """Runs a small job in a transaction of its own; on SQLite, which allows one writer, the writer runs it."""
-        if self._engine.dialect.name == "sqlite":
+        if engine.dialect.name == "sqlite":
             return self.writer.submit(job).result()
-        return transact(self._engine, job)
+        return transact(engine, job)
 
     def _take_slot(self, slot: int) -> None:
         self._ingest.slot = slot

@@ -119,13 +119,13 @@ def test_a_flood_of_refusals_is_no_flood_of_writes(site: Site) -> None:
         if statement.startswith("INSERT INTO refusals"):
             writes.append(statement)
 
-    event.listen(site.service.store._engine, "before_cursor_execute", note)
+    event.listen(site.service._reserved, "before_cursor_execute", note)
     began = time.monotonic()
     for _ in range(50):
         site.batch(collection, *[("no.ticket", 0)] * 100)
     found = once(site, collection, lambda found: found["refused"].get("ticket-invalid") == 5_000)
     assert found["refused"] == {"ticket-invalid": 5_000}
-    assert len(writes) <= time.monotonic() - began + 1
+    assert 1 <= len(writes) <= time.monotonic() - began + 1
     with reading(site.service.store._engine).connect() as connection:
         assert connection.execute(select(func.count()).select_from(refusals)).scalar_one() == 1
 

@@ -19,7 +19,7 @@ def test_a_damaged_file_is_trouble_and_said_to_be(tmp_path: Path, caplog: pytest
     whole = file.read_bytes()
     with open_site(f"sqlite:///{file}") as site:
         ticket = site.ticket(collection)
-        site.service._engine.dispose()
+        site.close_connections()
         with file.open("r+b") as pages:
             pages.seek(PAGE)
             pages.write(os.urandom(len(whole) - PAGE))
@@ -28,5 +28,5 @@ def test_a_damaged_file_is_trouble_and_said_to_be(tmp_path: Path, caplog: pytest
             assert problem(site.client.get(f"{path}/queries", headers=ADMIN)) == (503, "unavailable")
             assert problem(site.respond(collection, ticket)) == (503, "unavailable")
         assert "the SQLite file is damaged" in caplog.text
-        site.service._engine.dispose()
+        site.close_connections()
         file.write_bytes(whole)

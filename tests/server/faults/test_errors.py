@@ -120,7 +120,7 @@ def test_sqlites_folder_is_gone(tmp_path: Path) -> None:
     folder = tmp_path / "data"
     folder.mkdir()
     with trouble(f"sqlite:///{folder / 'test.sqlite'}") as (site, check):
-        site.service._engine.dispose()
+        site.close_connections()
         shutil.move(folder, tmp_path / "elsewhere")
         check()
         shutil.move(tmp_path / "elsewhere", folder)

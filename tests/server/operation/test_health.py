@@ -22,7 +22,7 @@ def test_a_server_whose_database_is_gone_is_not_ready(tmp_path: Path) -> None:
     folder = tmp_path / "data"
     folder.mkdir()
     with open_site(f"sqlite:///{folder / 'test.sqlite'}") as site:
-        site.service._engine.dispose()
+        site.close_connections()
         shutil.rmtree(folder)
         assert problem(site.client.get("/readyz")) == (503, "unavailable")
         assert problem(site.client.get("/v1/collections/unknown")) == (503, "unavailable")
