@@ -5,10 +5,10 @@ from contextlib import ExitStack
 
 import psycopg
 import pytest
-from sqlalchemy import Connection, text
+from sqlalchemy import Connection, make_url, text
 from sqlalchemy.exc import InternalError, OperationalError
 
-from dither_server.database.engine import driver_rows, make_engine, reading, transact, writing
+from dither_server.database.engine import driver_rows, make_engine, reading, shown_url, transact, writing
 
 END_ALL = """
     SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity
@@ -64,3 +64,8 @@ def test_a_transaction_that_a_pause_has_cut_is_run_once_more(postgres_url: str, 
             assert driver_rows(connection, "SELECT count(*) FROM paused") == [(int(pauses < 2),)]
     finally:
         engine.dispose()
+
+
+def test_an_address_is_shown_without_its_secrets() -> None:
+    shown = shown_url(make_url("postgresql+psycopg://ann:one@db:5433/dither?password=two&sslpassword=three"))
+    assert shown == "postgresql+psycopg://ann:***@db:5433/dither"
