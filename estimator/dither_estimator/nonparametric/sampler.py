@@ -73,7 +73,8 @@ def resampled(rng: np.random.Generator, log_weights: FloatArray, size: int) -> N
     possible = np.isfinite(log_weights).mean()
     if not possible or np.isnan(log_weights).any():
         raise ValueError("weights must be numbers, of which some are above 0")
-    while effective_share(log_weights) < min(_MIN_EFFECTIVE_SHARE, possible / 2):
+    least = _MIN_EFFECTIVE_SHARE if possible > _MIN_EFFECTIVE_SHARE else possible / 2
+    while effective_share(log_weights) < least:
         log_weights *= _TEMPERING  # of logarithms, since weights that are 0 stay so
     weights = np.exp(log_weights)
     places = (np.arange(size) + rng.random()) / size
