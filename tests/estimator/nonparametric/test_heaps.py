@@ -53,7 +53,7 @@ def test_a_number_that_most_have_is_found(broken: bool, monkeypatch: pytest.Monk
         monkeypatch.setattr(posterior, "with_heap", lambda support, _: support)
         monkeypatch.setattr(posterior, "numbers_asked", lambda support, counts: [])
     found = asked(0.8, 3_000, 0)
-    assert (error(found, 0.8) > 0.1) == broken
+    assert error(found, 0.8) > 0.05 if broken else error(found, 0.8) < 0.1
     assert found.support.atoms == (() if broken else (40.0,))
     if not broken:
         low, high = found.atom_shares.interval(0.99)
