@@ -34,26 +34,38 @@ def error(found: Distribution, share: float) -> float:
     return float(np.abs(found.cdf(VALUES).mean - truth).max())
 
 
-@pytest.mark.parametrize("broken", [False, True])
-def test_a_third_of_the_people_at_one_number_do_not_hide_the_others(
-    broken: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Were it not found, and the prior of a peak's place as wide as that of a bell, all would surely have 40."""
-    if broken:
-        monkeypatch.setattr(posterior, "with_heap", lambda support, _: support)
-        monkeypatch.setattr(posterior, "numbers_asked", lambda support, counts: [])
-        monkeypatch.setattr(deviations, "_STEEPEST", 1e300)
-    assert (error(asked(0.3, 3_000, 0), 0.3) > 0.2) == broken
+def unfound(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Has numbers that many people have taken for a peak of the others' distribution."""
+    monkeypatch.setattr(posterior, "with_heap", lambda support, *_: support)
+    monkeypatch.setattr(posterior, "numbers_asked", lambda support, counts: [])
+
+
+@pytest.mark.parametrize("share", [0.3, 0.5])
+def test_many_people_at_one_number_do_not_hide_the_others(share: float) -> None:
+    """Errors of three collections are .026 at most."""
+    assert max(error(asked(share, 3_000, seed), share) for seed in range(3)) < 0.05
+
+
+def test_were_it_not_found_many_people_at_one_number_would_hide_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    """And were the prior of a peak's place as wide as that of a bell: then all would surely have 40.
+
+    That happens in five of eight collections, in which ones depends on the last digits: in none of six once in 300.
+    """
+    unfound(monkeypatch)
+    monkeypatch.setattr(deviations, "_STEEPEST", 1e300)
+    assert any(error(asked(0.5, 3_000, seed), 0.5) > 0.1 for seed in range(6))
 
 
 @pytest.mark.parametrize("broken", [False, True])
 def test_a_number_that_most_have_is_found(broken: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where it is not, nobody else is: questions are about ever narrower ranges around it."""
+    """Where it is not, nobody else is: questions are about ever narrower ranges around it.
+
+    Of eight collections errors are .003 to .014, and .058 to .116 where it is not found.
+    """
     if broken:
-        monkeypatch.setattr(posterior, "with_heap", lambda support, _: support)
-        monkeypatch.setattr(posterior, "numbers_asked", lambda support, counts: [])
+        unfound(monkeypatch)
     found = asked(0.8, 3_000, 0)
-    assert error(found, 0.8) > 0.05 if broken else error(found, 0.8) < 0.1
+    assert (error(found, 0.8) > 0.035) == broken
     assert found.support.atoms == (() if broken else (40.0,))
     if not broken:
         low, high = found.atom_shares.interval(0.99)
