@@ -71,14 +71,9 @@ class Service:
         self.metrics = metrics
         self.stopping = stopping
         """Set when the process has to stop: readiness checks fail, and event streams end."""
-        self._engine, keys = prepare(settings)
-        admin = make_first_admin(self._engine, settings, clock)
-        if admin is not None:
-            admin.tell()
-        self._reserved = make_engine(settings.database, reserved=True)
+        self._engine, keys = _prepared(settings, clock)
+        self._reserved = _watched(make_engine(settings.database, reserved=True))
         """Connections that readers cannot take: of the writer, heartbeats, leases, ticket keys and notifications."""
-        for engine in (self._engine, self._reserved):
-            watch(engine, PATIENCE_SECONDS)
         reads, reserved_reads = reading(self._engine), reading(self._reserved)
         transact_at_once = partial(self._transact, self._reserved)
         self._ingest = Ingest()
@@ -230,6 +225,20 @@ def prepare(settings: Settings) -> tuple[Engine, Keys]:
             "give both the same DITHER_SECRET, or stop the other one first."
         )
     return engine, keys
+
+
+def _prepared(settings: Settings, clock: Clock) -> tuple[Engine, Keys]:
+    """As `prepare`, with a first admin's token where there is none."""
+    engine, keys = prepare(settings)
+    admin = make_first_admin(engine, settings, clock)
+    if admin is not None:
+        admin.tell()
+    return _watched(engine), keys
+
+
+def _watched(engine: Engine) -> Engine:
+    watch(engine, PATIENCE_SECONDS)
+    return engine
 
 
 def service_of(request: Request) -> Service:
