@@ -66,8 +66,8 @@ __all__ = ["ComponentSpecification", "Policy", "Specification", "SpecificationEr
 
 SERVICE_FIELDS = frozenset({
     "name", "question", "unit", "period_of_value", "organisation", "contact", "privacy_url", "thank_you",
-    "pages", "opens_at", "closes_at", "max_answers", "keep_answers", "keep_answers_days", "keep_days", "admission",
-    "visibility",
+    "pages", "opens_at", "closes_at", "max_answers", "keep_answers", "keep_answers_days", "keep_days",
+    "retention_days", "admission", "visibility",
 })  # fmt: skip
 """Fields of a collection that the statistics do not use."""
 

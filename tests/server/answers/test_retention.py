@@ -8,6 +8,7 @@ import httpx2
 import pytest
 from sqlalchemy import func, select
 
+from dither_estimator.specification.specification import Specification
 from dither_server.collections.retention import MAX_DAYS
 from dither_server.database.engine import make_engine, reading
 from dither_server.database.schema import answers, spent_tickets
@@ -209,6 +210,9 @@ def test_the_terms_say_how_long_answers_are_kept(site: Site) -> None:
     assert said(keep_answers_days=30) == "Answers are kept for 30 days; after that, only their counts are."
     assert said(keep_answers_days=30, keep_days=365).endswith(" Everything is removed after 2028-01-15.")
     assert said(retention_days=30) == said(keep_answers_days=30)
+    assert Specification.from_json(
+        {"epsilon": 1, "retention_days": 30}
+    ).nonparametric
 
 
 @pytest.mark.parametrize(

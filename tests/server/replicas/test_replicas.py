@@ -10,13 +10,13 @@ from typing import Any
 from unittest.mock import Mock
 
 import pytest
-from sqlalchemy import select
+from sqlalchemy import delete, insert, select
 
 from dither_client import parse_query
 from dither_server.collections.collection import Collection
 from dither_server.collections.rows import is_stored
-from dither_server.database.engine import reading
-from dither_server.database.schema import queries
+from dither_server.database.engine import reading, writing
+from dither_server.database.schema import collections, queries, tokens
 from dither_server.owner.publications import read_publication
 from dither_server.owner.published import Published
 from dither_server.replicas import membership
@@ -216,6 +216,18 @@ def test_a_token_is_good_everywhere_at_once_and_its_revocation_within_a_poll(sit
     for site in sites:
         until(lambda site=site: site.client.get(path, headers=token).status_code == 401)  # type: ignore[misc]
     assert sites[2].client.delete(f"/v1/tokens/{made['id']}", headers=ADMIN).status_code == 404
+
+
+def test_a_revocation_is_noticed_beside_a_collection_of_a_newer_version(database_url: str, clock: FakeClock) -> None:
+    with replicas(database_url, 2, clock) as (one, other):
+        made = one.client.post("/v1/tokens", json={"role": "analyst", "name": "Ada"}, headers=ADMIN).json()
+        token, path = {"Authorization": f"Bearer {made['token']}"}, f"/v1/collections/{one.create()}/posterior"
+        assert other.client.get(path, headers=token).status_code == 200
+        newer = {"id": "k3xw8c2nqa", "specification": '{"name": "x", "newer": 1}', "state": "open", "created_at": 0}
+        with writing(other.service.learners._engine).begin() as connection:
+            connection.execute(insert(collections).values(**newer))
+            connection.execute(delete(tokens).where(tokens.c.id == made["id"]))
+        until(lambda: other.client.get(path, headers=token).status_code == 401)
 
 
 def test_collections_are_spread_by_a_computation_that_all_share(sites: list[Site]) -> None:
