@@ -210,9 +210,7 @@ def test_the_terms_say_how_long_answers_are_kept(site: Site) -> None:
     assert said(keep_answers_days=30) == "Answers are kept for 30 days; after that, only their counts are."
     assert said(keep_answers_days=30, keep_days=365).endswith(" Everything is removed after 2028-01-15.")
     assert said(retention_days=30) == said(keep_answers_days=30)
-    assert Specification.from_json(
-        {"epsilon": 1, "retention_days": 30}
-    ).nonparametric
+    assert Specification.from_json({"epsilon": 1, "retention_days": 30}).nonparametric
 
 
 @pytest.mark.parametrize(
