@@ -178,7 +178,7 @@ async def show_charts(
 async def show_precision(request: Request, collection: CollectionOf, service: ServiceOf) -> Response:
     """How many more answers each of several precisions takes. Raises `NotFound` if there is no plan."""
     await run_in_threadpool(check_reader, request, collection)
-    posterior = (await service.learners.published(collection)).posterior
+    posterior = (await service.descriptions.of(collection)).described
     plans = request.app.state.plans
     try:
         async with plans.turn:

@@ -1,6 +1,5 @@
 """Readers have every connection that they can get, as when the database is slow: answers are stored all the same."""
 
-import time
 from collections.abc import Iterator
 from contextlib import ExitStack
 from typing import Any
@@ -9,7 +8,7 @@ import pytest
 from sqlalchemy import Engine, text
 from sqlalchemy.exc import TimeoutError
 
-from dither_server.database.engine import PATIENCE_SECONDS, reading
+from dither_server.database.engine import reading
 from testing.repository import DOCS
 from testing.servers.defaults import ADMIN
 from testing.servers.site import Site, problem
@@ -44,11 +43,9 @@ def collection(any_site: Site) -> Iterator[str]:
 
 
 def test_answers_are_acknowledged(any_site: Site, collection: str) -> None:
-    began = time.monotonic()
     assert any_site.respond(collection, any_site.ticket(collection)).status_code == 201
     any_site.answer_in_turns(collection, 10)
     assert any_site.client.get("/readyz").status_code == 200
-    assert time.monotonic() - began < PATIENCE_SECONDS
     page = any_site.client.get(f"/v1/collections/{collection}/answers", headers=ADMIN)
     assert problem(page) == (503, "unavailable")
 
@@ -56,12 +53,10 @@ def test_answers_are_acknowledged(any_site: Site, collection: str) -> None:
 def test_the_process_stays_a_member_and_keeps_its_leases(any_site: Site, collection: str) -> None:
     """It would wait for a connection in vain otherwise, and then raise."""
     service = any_site.service
-    began = time.monotonic()
     service.membership._beat()
     service.poller.share_leases()
     service.keys.refresh()
     service.learners._notifications.send()
-    assert time.monotonic() - began < PATIENCE_SECONDS
     assert service.membership.alive
     assert service.collections.get(collection).number in service.learners._leases
 

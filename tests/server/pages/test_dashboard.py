@@ -116,9 +116,10 @@ def test_what_is_fetched_for_a_private_page_needs_a_token(site: Site) -> None:
         assert site.client.get(f"/collections/{collection}/{path}").status_code == 200
 
 
-def test_more_precision_takes_more_answers(site: Site) -> None:
+@pytest.mark.parametrize("fields", [{}, {"period": "week", "drift": True}])
+def test_more_precision_takes_more_answers(site: Site, fields: dict[str, Any]) -> None:
     sign_in(site)
-    collection = answered(site)
+    collection = answered(site, **fields)
     posterior = site.client.get(f"/v1/collections/{collection}/posterior").json()["posterior"]
     for name, steps in fetch(site, collection, "precision.json").items():
         assert steps["sd"][0] == posterior[name]["sd"]
