@@ -28,6 +28,9 @@ def serving(database: str, **settings: Any) -> Iterator[tuple[str, Application]]
             assert thread.is_alive(), "the server did not start"
             time.sleep(0.01)
         yield f"http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}", app
+    except BaseException:
+        server.force_exit = True  # a page that follows a stream would be waited for
+        raise
     finally:
         server.should_exit = True
         thread.join(PATIENCE)

@@ -136,7 +136,10 @@ def got(shell: Shell) -> Callable[[str], Any]:
 
 
 def test_a_server_asks_it_and_everything_knows_it(reader: Shell) -> None:
-    """Statistics at five standard deviations: one run in a million fails. Its answers are drawn without a seed."""
+    """Statistics at five standard deviations: one run in a million fails. Its answers are drawn without a seed.
+
+    While it is still sought where the people are, as after 200 answers, the posterior is far from normal.
+    """
     mean, sd = map(float, reader.run_python(TRIAL).split(" ± "))
     assert abs(mean - 50) < 5 * sd + 0.1
     assert 0.2 < sd < 3
@@ -146,14 +149,14 @@ def test_a_server_asks_it_and_everything_knows_it(reader: Shell) -> None:
     design, simulate = commands.strip().splitlines()
     assert "no mixture of silence queries is better" in reader.run(design)
     outcome = json.loads(reader.run(simulate))
-    assert outcome["answers"] == 200
+    assert outcome["answers"] == 1_500
 
     get = got(reader)
     [terms] = get("/v1/collections")["collections"]
     assert terms["mechanism"] == "silence"
     posterior = get(f"/v1/collections/{terms['id']}/posterior")
     mu = posterior["posterior"]["mu"]
-    assert posterior["answers"] == 200
+    assert posterior["answers"] == 1_500
     assert abs(mu["mean"] - 50) < 5 * mu["sd"]
     asked = get(f"/v1/collections/{terms['id']}/queries")["queries"]
     assert {item["query"]["mechanism"] for item in asked} == {"silence"}

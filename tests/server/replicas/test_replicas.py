@@ -83,6 +83,8 @@ def test_the_questions_and_the_posterior_are_those_of_the_owner(sites: list[Site
     assert {item["status"] for item in sites[2].batch(collection, *pairs).json()["responses"]} == {201}
     until(lambda: len(owners(sites)) == 1 and owners(sites)[0].service.learners._known.get(number) == 40)
     [owner] = owners(sites)
+    learners = owner.service.learners  # they know of answers a moment before what was learnt of them is published
+    until(lambda: learners._published[number] is learners._learners[number].published)
     kept = owner.published(collection)
     assert kept.particles is not None
     for site in sites:
