@@ -1,5 +1,7 @@
 """Draws beside Markov chains of the model itself, whose base is moved and whose likelihood counts each answer."""
 
+from itertools import product
+
 import numpy as np
 import pytest
 
@@ -11,17 +13,18 @@ from dither_estimator.nonparametric import approximation
 def outermost_apart() -> float:
     """How much too far apart F is at its 2 and 98% quantiles, in sds, after 2,000 answers of two populations."""
     found = []
-    for name in ("normal", "lognormal(6.2, 0.7)"):
+    for name, seed in product(("normal", "lognormal(6.2, 0.7)"), range(1, 7)):
         population = populations()[name]
-        learner, _ = collection(population, 2_000, "2", 1)
+        learner, _ = collection(population, 2_000, "2", seed)
         (first, *_, last), sds = compared(learner.counts, population.support, draws=200)
-        assert 0.8 < sds.min() <= sds.max() < 1.25
+        assert 0.7 < sds.min() <= sds.max() < 1.4
         found.append((last - first) / 2)
     return float(np.mean(found))
 
 
+@pytest.mark.long
 def test_draws_are_those_of_the_model_itself(monkeypatch: pytest.MonkeyPatch) -> None:
-    """It is known to 0.04 sds; with log masses to first order in the base's coefficients it is 0.2."""
-    assert abs(outermost_apart()) < 0.13
+    """0.04 sds, known to 0.02; with log masses to first order in the base's coefficients 0.18."""
+    assert abs(outermost_apart()) < 0.11
     monkeypatch.setattr(approximation, "_KNOWN", 0.0)
-    assert outermost_apart() > 0.13
+    assert outermost_apart() > 0.11
