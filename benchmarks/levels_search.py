@@ -11,9 +11,9 @@ from dither_estimator.design.registry import MECHANISMS
 from dither_estimator.families import FloatArray
 from dither_estimator.learning.learner import Learner
 from dither_estimator.mechanisms.channels import Cells, channel_of
-from dither_estimator.particles.system import systematic_resample
 from dither_estimator.policies.variance_reduction import Predictions, with_normal_scores
 from dither_estimator.specification.specification import Specification
+from dither_estimator.weighted.sample import systematic_sample
 
 __all__ = ["worth_in_search"]
 
@@ -30,7 +30,7 @@ def worth_in_search(learner: Learner) -> tuple[float, float]:
     asked = Learner.restore(spec, learner.snapshot()).pool()[0]
     assert isinstance(asked, IntervalQuery)
     theta, weights = learner.particles()
-    theta = theta[systematic_resample(np.random.default_rng(0), weights, _PARTICLES)]
+    theta = theta[systematic_sample(weights, _PARTICLES, np.random.default_rng(0).random())]
     centres = np.quantile(theta[:, 0], _CENTRES)
     widths = np.median(theta[:, 1]) * _WIDTHS
     places = np.stack(np.meshgrid(centres, widths), axis=-1).reshape(-1, 2)

@@ -35,9 +35,10 @@ from dither_estimator.families import Family, FloatArray, families
 from dither_estimator.learning.learner import Learner
 from dither_estimator.mechanisms.channels import channel_of
 from dither_estimator.mechanisms.information import cell_moments, information
-from dither_estimator.particles.system import ParticleSystem, systematic_resample
+from dither_estimator.particles.system import ParticleSystem
 from dither_estimator.policies.policy import Adaptive, QuestionPolicy, Thompson
 from dither_estimator.specification.specification import Specification
+from dither_estimator.weighted.sample import systematic_sample
 from dither_server.simulate.scenario import PAPER_PRIOR
 from testing.tables import print_table
 
@@ -97,7 +98,7 @@ class MutualInformation(Adaptive):
     def pool(
         self, rng: np.random.Generator, particles: ParticleSystem, size: int, repeats: float, epsilon: Fraction
     ) -> tuple[Query, ...]:
-        theta = particles.theta[systematic_resample(rng, particles.weights, 256)]
+        theta = particles.theta[systematic_sample(particles.weights, 256, rng.random())]
         best: tuple[float, Query] | None = None
         for some in self._candidates(particles, rng.permutation(theta), size, epsilon):
             shares = some.probabilities(self.specification.family, theta)

@@ -1,4 +1,5 @@
 """Checks of the model: goodness of fit, completion, the effect of contamination, and competing families.
 
-May import: `dither_client`, `families`, `likelihood`, `mechanisms`, `nonparametric`, `particles`, `priors`.
+May import: `dither_client`, `families`, `likelihood`, `mechanisms`, `nonparametric`, `particles`, `priors`,
+`weighted`.
 """

@@ -21,7 +21,7 @@ from dither_client.posterior.wire import PoisonBound
 from dither_estimator.families import Family, FloatArray
 from dither_estimator.likelihood.counts import Counts
 from dither_estimator.mechanisms.channels import QueryGroup, group_queries
-from dither_estimator.particles.moments import Moments, weighted_mean
+from dither_estimator.weighted.moments import Moments, weighted_mean
 
 __all__ = ["CONTAMINATED_SHARE", "Survey", "poison_bound"]
 

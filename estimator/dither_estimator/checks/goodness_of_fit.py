@@ -21,7 +21,7 @@ from dither_estimator.families import Family, FloatArray
 from dither_estimator.likelihood.counts import Counts, total_answers
 from dither_estimator.mechanisms.channels import group_queries
 from dither_estimator.mechanisms.lattice import rounded, threshold
-from dither_estimator.particles.moments import weighted_mean
+from dither_estimator.weighted.moments import weighted_mean
 
 __all__ = ["Look", "MisfitCheck", "check_questions", "misfit_p_value", "misfit_report"]
 

@@ -6,5 +6,5 @@ mechanism, `cells_channel` has the best question about the cells of two numbers,
 `margins` has what is known of each number alone, `correlations` correlation matrices and their prior,
 `joint_likelihood` the likelihood of answers, and `posterior` the particles of the margins and the correlations.
 
-May import: `design`, `dither_client`, `families`, `likelihood`, `mechanisms`, `particles`.
+May import: `design`, `dither_client`, `families`, `likelihood`, `mechanisms`, `particles`, `weighted`.
 """

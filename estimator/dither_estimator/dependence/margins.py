@@ -10,7 +10,8 @@ import numpy.typing as npt
 
 from dither_estimator.families import FloatArray
 from dither_estimator.likelihood.table import CountLikelihood
-from dither_estimator.particles.system import ParticleSystem, systematic_resample
+from dither_estimator.particles.system import ParticleSystem
+from dither_estimator.weighted.sample import systematic_sample
 
 __all__ = ["DrawnMargin", "FamilyMargin", "Margin", "MarginCdf", "Propose", "random_walk"]
 
@@ -82,7 +83,7 @@ class FamilyMargin:
     """The posterior given the answers about this number alone."""
 
     def draws(self, rng: np.random.Generator, size: int) -> FloatArray:
-        chosen = systematic_resample(rng, self.system.weights, size)
+        chosen = systematic_sample(self.system.weights, size, rng.random())
         return self.system.coordinates[rng.permutation(chosen)]
 
     def log_density(self, states: FloatArray) -> FloatArray:

@@ -21,7 +21,7 @@ from dither_estimator.dependence.joint_likelihood import Corners, JointLikelihoo
 from dither_estimator.dependence.margins import Margin, Propose, random_walk
 from dither_estimator.dependence.questions import JointQuestion
 from dither_estimator.families import FloatArray
-from dither_estimator.particles.system import effective_sample_size, log_sum_exp, systematic_resample
+from dither_estimator.weighted.sample import effective_sample_size, log_sum_exp, systematic_sample
 
 __all__ = ["JointPosterior", "estimate_dependence"]
 
@@ -75,7 +75,7 @@ def estimate_dependence(
         exponent = 1.0 if step == 1.0 - exponent else exponent + step
         total = log_sum_exp(weights)
         log_evidence += total - np.log(n_particles)
-        state = state.at(systematic_resample(rng, np.exp(weights - total), n_particles))
+        state = state.at(systematic_sample(np.exp(weights - total), n_particles, rng.random()))
         moves = _Moves.suiting(target, state, exponent)
         for _ in range(_LAST_SWEEPS if exponent == 1.0 else _SWEEPS):
             acceptance = moves.sweep(rng, state)

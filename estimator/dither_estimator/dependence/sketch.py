@@ -7,7 +7,7 @@ import numpy as np
 
 from dither_estimator.dependence.joint_likelihood import JointCounts, JointLikelihood, normal_scores
 from dither_estimator.families import FloatArray
-from dither_estimator.particles.system import log_sum_exp
+from dither_estimator.weighted.sample import log_sum_exp
 
 __all__ = ["Sketch", "sketch_correlation", "sketch_dependence"]
 

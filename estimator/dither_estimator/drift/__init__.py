@@ -2,5 +2,5 @@
 
 With unconstrained coordinates `v_t` in units of a pooled fit, `v_t ~ N(v_{t-1}, diag(τ²))`, for t = 2, …, T.
 
-May import: `families`, `hierarchy`, `likelihood`, `particles`, `priors`.
+May import: `families`, `hierarchy`, `likelihood`, `particles`, `priors`, `weighted`.
 """

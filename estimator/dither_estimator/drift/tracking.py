@@ -22,8 +22,9 @@ from dither_estimator.hierarchy.proposals import Proposals
 from dither_estimator.hierarchy.scaled_likelihood import ScaledLikelihood
 from dither_estimator.hierarchy.sites import LENGTHS, scored_sites
 from dither_estimator.likelihood.counts import Counts, total_answers
-from dither_estimator.particles.system import ParticleSystem, systematic_resample
+from dither_estimator.particles.system import ParticleSystem
 from dither_estimator.priors.prior import Prior
+from dither_estimator.weighted.sample import systematic_sample
 
 __all__ = ["SCALE", "SWEEPS", "PeriodLikelihood", "TrackedDraws", "log_prior", "track"]
 
@@ -208,7 +209,7 @@ def _weighed(
         proposals = Proposals.fitted(tried, shares)
         if enough:
             break
-    return proposals, tried[systematic_resample(rng, shares, draws)]
+    return proposals, tried[systematic_sample(shares, draws, rng.random())]
 
 
 def _with_scales(rng: np.random.Generator, target: _Target, draws: int) -> tuple[_Target, Proposals, FloatArray]:
@@ -356,7 +357,7 @@ def _searched(rng: np.random.Generator, fit: ParticleSystem, periods: int, draws
     """While nobody knows where the values are: all periods at one place, and apart from it as the prior has it."""
     units = units_of(fit)
     d = len(units.unit)
-    chosen = rng.permutation(fit.coordinates[systematic_resample(rng, fit.weights, draws)])
+    chosen = rng.permutation(fit.coordinates[systematic_sample(fit.weights, draws, rng.random())])
     scales = SCALE * np.abs(rng.standard_t(_DEGREES, (draws, d)))
     steps = scales[:, None] * rng.standard_normal((draws, periods, d))
     steps[:, 0] = 0

@@ -2,5 +2,5 @@
 
 With unconstrained coordinates `θ_g` in units of a pooled fit, `θ_g ~ t₄(m + B z_g, T)`, for g = 1, …, G.
 
-May import: `families`, `likelihood`, `mechanisms`, `particles`, `priors`.
+May import: `families`, `likelihood`, `mechanisms`, `particles`, `priors`, `weighted`.
 """

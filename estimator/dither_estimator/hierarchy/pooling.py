@@ -19,8 +19,9 @@ from dither_estimator.hierarchy.sites import WIDE, LogLikelihood, matched_sites,
 from dither_estimator.hierarchy.small_matrices import apply, apply_transposed, lower_inverse, product
 from dither_estimator.hierarchy.sought import near, sought_groups
 from dither_estimator.likelihood.counts import Counts
-from dither_estimator.particles.system import ParticleSystem, systematic_resample
+from dither_estimator.particles.system import ParticleSystem
 from dither_estimator.priors.prior import Prior
+from dither_estimator.weighted.sample import systematic_sample
 
 __all__ = ["PooledDraws", "pool_groups"]
 
@@ -93,7 +94,7 @@ def pool_groups(
     at, shares = weighed_around(rng, marginal.log_density, mode, axes, _TRIED * chains)
     f = free_coordinates(d)
     proposals = Proposals.fitted(at[:, :f], shares)
-    at = at[rng.permutation(systematic_resample(rng, shares, chains))]
+    at = at[rng.permutation(systematic_sample(shares, chains, rng.random()))]
     target = Target(log_likelihood, sites, rates, proposals, log_prior_ratio)
     states = _states(rng, target, start(rng, target, at[:, :f], at[:, f:], marginal.places(rng, at)))
     if sweeps is None:

@@ -7,8 +7,8 @@ import numpy as np
 
 from dither_estimator.families import FloatArray
 from dither_estimator.particles.metropolis import Proposal
-from dither_estimator.particles.moments import Moments
 from dither_estimator.particles.quasi_monte_carlo import redraw
+from dither_estimator.weighted.moments import Moments
 
 __all__ = ["LogDensity", "Proposals", "Told", "climbed", "weighed_around"]
 

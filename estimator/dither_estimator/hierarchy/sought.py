@@ -17,8 +17,9 @@ from dither_estimator.hierarchy.pooled_fit import member_units, pooled_fit
 from dither_estimator.hierarchy.scales import draw, root
 from dither_estimator.likelihood.counts import Counts
 from dither_estimator.likelihood.table import CountLikelihood
-from dither_estimator.particles.system import ParticleSystem, init, systematic_resample, update
+from dither_estimator.particles.system import ParticleSystem, init, update
 from dither_estimator.priors.prior import Prior
+from dither_estimator.weighted.sample import systematic_sample
 
 __all__ = ["groups_around", "near", "sought_groups"]
 
@@ -30,7 +31,7 @@ _MOST_PLACES, _ALL_PLACES = 20_000, 500_000
 
 def near(rng: np.random.Generator, fit: ParticleSystem, size: int) -> FloatArray:
     """Where a group may lie whose middle is that of a fit, apart from it as the prior of T says; shape (size, d)."""
-    middles = rng.permutation(fit.coordinates[systematic_resample(rng, fit.weights, size)])
+    middles = rng.permutation(fit.coordinates[systematic_sample(fit.weights, size, rng.random())])
     return groups_around(rng, fit.prior.family, middles, 1)[:, 0]
 
 
@@ -76,7 +77,7 @@ def _group(
     weights = np.exp(log_weights - log_weights.max())
     weights /= weights.sum()
     here = weights[draws:]
-    chosen = rng.permutation(systematic_resample(rng, weights, draws))
+    chosen = rng.permutation(systematic_sample(weights, draws, rng.random()))
     found = np.concatenate([system.coordinates, places])[chosen]
     return found, here.sum() * _left(places, here / max(here.sum(), 1e-300))
 

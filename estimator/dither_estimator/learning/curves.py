@@ -7,8 +7,8 @@ import numpy as np
 from dither_client.posterior.wire import QUANTILES
 from dither_estimator.families import FloatArray, Parameter
 from dither_estimator.learning.population import Population
-from dither_estimator.learning.summarise import weighted_quantiles
-from dither_estimator.particles.moments import weighted_mean
+from dither_estimator.weighted.moments import weighted_mean
+from dither_estimator.weighted.sample import systematic_sample, weighted_quantiles
 
 __all__ = ["Curve", "PopulationCurve", "parameter_density", "population_curve"]
 
@@ -147,6 +147,4 @@ def _fewer(theta: FloatArray, weights: FloatArray) -> tuple[FloatArray, FloatArr
     """Thin the particles (n, d) to `_MAX_PARTICLES` by a systematic sample with equal weights, if there are more."""
     if len(weights) <= _MAX_PARTICLES:
         return theta, weights
-    cumulative = np.cumsum(weights)
-    chosen = np.searchsorted(cumulative / cumulative[-1], (np.arange(_MAX_PARTICLES) + 0.5) / _MAX_PARTICLES)
-    return theta[chosen], np.full(_MAX_PARTICLES, 1.0 / _MAX_PARTICLES)
+    return theta[systematic_sample(weights, _MAX_PARTICLES)], np.full(_MAX_PARTICLES, 1.0 / _MAX_PARTICLES)

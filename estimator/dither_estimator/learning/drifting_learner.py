@@ -30,6 +30,9 @@ __all__ = ["DriftingLearner"]
 
 _ASKING_DRAWS, _ASKING_SWEEPS = 128, 1
 """The draws from which questions are chosen, and how well they are drawn."""
+_ASKING_PERIODS, _ASKING_ANSWERS = 60, 1_000
+"""Questions are chosen from the latest periods, at least so many with so many answers: what was long before tells next
+to nothing of the latest one, and following hundreds of periods takes seconds."""
 _OUTERMOST = 0.02
 """Questions do not follow draws beyond this quantile and its counterpart."""
 
@@ -44,7 +47,7 @@ class DriftingLearner(RecomputedLearner[FamilyPopulation]):
         self._followed: Deferred[OverTime] | None = None
         self._asking: tuple[int, FloatArray] | None = None
         self._fit: ParticleSystem | None = None
-        """All periods taken as one, when questions were last chosen: most of the work is to find it."""
+        """Recent periods taken as one, when questions were last chosen: most of the work is to find it."""
 
     def begin_period(self) -> None:
         """Drops the questions of the period before, when a new one has its first answer."""
@@ -99,13 +102,25 @@ class DriftingLearner(RecomputedLearner[FamilyPopulation]):
         """Unconstrained coordinates in the latest period, for questions."""
         self.update()
         if self._asking is None or self._asking[0] != self._answers:
-            _, tables = in_order(self.specification, self.tables)
+            recent = self._recent()
+            _, tables = in_order(self.specification, recent)
             self._fit = pooled_fit(self._rng, self.specification.prior, tables, self._fit)
-            followed = follow(self.specification, self.tables, _ASKING_DRAWS, _ASKING_SWEEPS, self._fit)
+            followed = follow(self.specification, recent, _ASKING_DRAWS, _ASKING_SWEEPS, self._fit)
             found = followed.draws.coordinates[:, -1]
             found = np.clip(found, *np.quantile(found, [_OUTERMOST, 1 - _OUTERMOST], axis=0))
             self._asking = self._answers, found
         return self._asking[1]
+
+    def _recent(self) -> PeriodTables:
+        """The tables of the periods from which questions are chosen."""
+        found: dict[str, Counts] = {}
+        answers = 0
+        for label in sorted(self.tables, key=self._number, reverse=True):
+            if len(found) >= _ASKING_PERIODS and answers >= _ASKING_ANSWERS:
+                break
+            found[label] = self.tables[label]
+            answers += total_answers(found[label])
+        return found
 
 
 def _followed(specification: Specification, tables: PeriodTables) -> OverTime:

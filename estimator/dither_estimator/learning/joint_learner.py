@@ -26,13 +26,13 @@ from dither_estimator.learning.nonparametric_learner import NonparametricLearner
 from dither_estimator.learning.population import Population
 from dither_estimator.learning.recomputed_learner import SEED, RecomputedLearner
 from dither_estimator.learning.several_numbers import Part, SeveralNumbers, column_names, estimate_several_numbers
-from dither_estimator.learning.summarise import weighted_quantiles
 from dither_estimator.learning.summary import Posterior
 from dither_estimator.likelihood.counts import Counts
 from dither_estimator.mechanisms.several_numbers import about_one, about_several
-from dither_estimator.particles.moments import Moments
 from dither_estimator.policies.pool_size import answers_until_renewal, pool_size
 from dither_estimator.specification.specification import Specification
+from dither_estimator.weighted.moments import Moments
+from dither_estimator.weighted.sample import weighted_quantiles
 
 __all__ = ["JointLearner"]
 

@@ -22,11 +22,12 @@ from dither_estimator.learning.summary import Posterior
 from dither_estimator.likelihood.counts import Counts, answers_by_epsilon, total_answers
 from dither_estimator.likelihood.institutions import Members, merge_members, total_members
 from dither_estimator.particles.evidence import Evidence, estimate_evidence
-from dither_estimator.particles.system import ParticleSystem, effective_sample_size, init, learnt_at_once, update
+from dither_estimator.particles.system import ParticleSystem, init, learnt_at_once, update
 from dither_estimator.policies.discrimination import most_discriminating, number_discriminating
 from dither_estimator.policies.policy import Fixed, QuestionPolicy, question_policy
 from dither_estimator.policies.pool_size import answers_until_renewal
 from dither_estimator.specification.specification import Specification
+from dither_estimator.weighted.sample import effective_sample_size
 
 __all__ = ["InvalidSnapshot", "Learner"]
 

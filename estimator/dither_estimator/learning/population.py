@@ -12,6 +12,7 @@ from dither_estimator.checks.competing_families import Comparison
 from dither_estimator.families import Family, FloatArray
 from dither_estimator.families.mixture import mixture_quantiles
 from dither_estimator.nonparametric.distribution import Distribution, Draws
+from dither_estimator.weighted.sample import systematic_sample
 
 __all__ = ["DistributionPopulation", "FamilyPopulation", "Population"]
 
@@ -92,9 +93,7 @@ class FamilyPopulation:
     ) -> "FamilyPopulation":
         """The population that weighted particles describe, from a systematic sample of at most `draws` of them."""
         size = min(draws, len(weights))
-        cumulative = np.cumsum(weights)
-        chosen = np.searchsorted(cumulative / cumulative[-1], (np.arange(size) + 0.5) / size)
-        return cls(family, transform, theta[chosen.clip(max=len(theta) - 1)])
+        return cls(family, transform, theta[systematic_sample(weights, size)])
 
     @property
     def draw_count(self) -> int:

@@ -18,8 +18,8 @@ import numpy as np
 
 from dither_estimator.likelihood.counts import Counts, total_answers
 from dither_estimator.likelihood.institutions import Members, without_members
-from dither_estimator.particles.moments import Moments
 from dither_estimator.particles.system import ParticleSystem, init, update
+from dither_estimator.weighted.moments import Moments
 
 __all__ = ["HEARD_AT", "LONG_MOVE", "SecondOpinion", "Steering"]
 

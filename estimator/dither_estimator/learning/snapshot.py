@@ -16,10 +16,10 @@ from dither_estimator.learning.second_opinion import SecondOpinion, Steering
 from dither_estimator.likelihood.counts import Counts, check_counts
 from dither_estimator.likelihood.institutions import MemberCount, Members
 from dither_estimator.particles.evidence import Evidence
-from dither_estimator.particles.moments import Moments
 from dither_estimator.particles.system import ParticleSystem
 from dither_estimator.priors.prior import Prior
 from dither_estimator.specification.specification import Specification
+from dither_estimator.weighted.moments import Moments
 
 __all__ = ["InvalidSnapshot", "State", "check_version", "read_snapshot", "reading", "write_snapshot"]
 

@@ -1,12 +1,11 @@
 """Summaries of weighted particles: moments and quantiles of each number."""
 
-import numpy as np
-
 from dither_client.posterior.wire import QUANTILES, ParameterSummary
 from dither_estimator.families import FloatArray
-from dither_estimator.particles.moments import Moments
+from dither_estimator.weighted.moments import Moments
+from dither_estimator.weighted.sample import weighted_quantiles
 
-__all__ = ["summarise", "weighted_quantiles"]
+__all__ = ["summarise"]
 
 
 def summarise(
@@ -24,11 +23,3 @@ def summarise(
         for j, name in enumerate(names)
     }
     return summaries, moments.covariance
-
-
-def weighted_quantiles(values: FloatArray, weights: FloatArray, levels: list[float]) -> FloatArray:
-    """Quantiles of a weighted sample by linear interpolation of its distribution function, shape (len(levels),)."""
-    order = np.argsort(values)
-    cumulative = np.cumsum(weights[order])
-    middle = cumulative - 0.5 * weights[order]
-    return np.interp(levels, middle / cumulative[-1], values[order])

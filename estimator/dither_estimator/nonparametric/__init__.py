@@ -10,5 +10,5 @@ finds a number that many people have. `deviations` has the prior of how the popu
 counts into a function of masses; `approximation` finds where the posterior lies, `sampler` draws from it. `known` is a
 population that is known, and `prospect` what answers of it will tell, beside the limit of any mechanism.
 
-May import: `design`, `dither_client`, `families`, `likelihood`, `mechanisms`.
+May import: `design`, `dither_client`, `families`, `likelihood`, `mechanisms`, `weighted`.
 """

@@ -24,6 +24,7 @@ from dither_estimator.nonparametric.point_answers import PointAnswers
 from dither_estimator.nonparametric.sampler import resampled
 from dither_estimator.nonparametric.support import LARGEST, Support
 from dither_estimator.nonparametric.tiles import first_tiles, log_areas, refined
+from dither_estimator.weighted.sample import weighted_quantiles
 
 __all__ = ["Place", "find_place", "known_by"]
 
@@ -71,7 +72,9 @@ class Place:
     def middle(self) -> FloatArray:
         """The median location and log scale, shape (2,): a mean would be that of a few tiles far away."""
         locations = self.prior.locations(self.tiles[:, 0])
-        return np.array([_quantiles(values, self.weights, [0.5])[0] for values in (locations, self.tiles[:, 1])])
+        return np.array(
+            [weighted_quantiles(values, self.weights, [0.5])[0] for values in (locations, self.tiles[:, 1])]
+        )
 
     def base(self) -> Base:
         """The predictive distribution of the values that are no atoms."""
@@ -248,10 +251,5 @@ def _t_quantiles(z: FloatArray) -> FloatArray:
 
 
 def _interval_width(values: FloatArray, weights: FloatArray) -> float:
-    low, high = _quantiles(values, weights, [0.05, 0.95])
+    low, high = weighted_quantiles(values, weights, [0.05, 0.95])
     return float(high - low)
-
-
-def _quantiles(values: FloatArray, weights: FloatArray, levels: list[float]) -> FloatArray:
-    order = np.argsort(values)
-    return np.interp(levels, np.cumsum(weights[order]) - weights[order] / 2, values[order])

@@ -19,6 +19,7 @@ from dither_estimator.families import FloatArray
 from dither_estimator.nonparametric.approximation import Approximation
 from dither_estimator.nonparametric.deviations import COSINES, LOG_PRIOR, SCALES, Deviations, Nodes, neighbours
 from dither_estimator.nonparametric.likelihood import Expansion
+from dither_estimator.weighted.sample import effective_sample_size, systematic_sample
 
 __all__ = ["Chains", "effective_share", "importance_sample", "resampled", "sample"]
 
@@ -60,8 +61,7 @@ def importance_sample(
 
 def effective_share(log_weights: FloatArray) -> float:
     """The effective sample size of importance weights, over their number."""
-    weights = np.exp(log_weights - log_weights.max())
-    return float(weights.sum() ** 2 / (len(weights) * np.square(weights).sum()))
+    return effective_sample_size(log_weights) / len(log_weights)
 
 
 def resampled(rng: np.random.Generator, log_weights: FloatArray, size: int) -> Nodes:
@@ -76,9 +76,7 @@ def resampled(rng: np.random.Generator, log_weights: FloatArray, size: int) -> N
     least = _MIN_EFFECTIVE_SHARE if possible > _MIN_EFFECTIVE_SHARE else possible / 2
     while effective_share(log_weights) < least:
         log_weights *= _TEMPERING  # of logarithms, since weights that are 0 stay so
-    weights = np.exp(log_weights)
-    places = (np.arange(size) + rng.random()) / size
-    return np.searchsorted(np.cumsum(weights) / weights.sum(), places).clip(max=len(weights) - 1)
+    return systematic_sample(np.exp(log_weights), size, rng.random())
 
 
 class Chains:

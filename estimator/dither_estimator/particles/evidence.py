@@ -12,9 +12,10 @@ import numpy as np
 
 from dither_estimator.families import FloatArray
 from dither_estimator.likelihood.table import CountLikelihood
-from dither_estimator.particles.moments import Moments
 from dither_estimator.particles.student_t import MultivariateT
-from dither_estimator.particles.system import ParticleSystem, log_sum_exp
+from dither_estimator.particles.system import ParticleSystem
+from dither_estimator.weighted.moments import Moments
+from dither_estimator.weighted.sample import log_sum_exp
 
 __all__ = ["Evidence", "estimate_evidence"]
 

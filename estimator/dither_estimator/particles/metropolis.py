@@ -7,7 +7,7 @@ from functools import cached_property
 import numpy as np
 
 from dither_estimator.families import FloatArray
-from dither_estimator.particles.moments import Moments
+from dither_estimator.weighted.moments import Moments
 
 __all__ = ["TAIL", "LogDensity", "Moved", "Proposal", "move"]
 

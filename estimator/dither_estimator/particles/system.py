@@ -11,7 +11,6 @@ too wide prior is tempered from another distribution (`start`).
 from dataclasses import dataclass, field, replace
 
 import numpy as np
-import numpy.typing as npt
 
 from dither_estimator.families import FloatArray
 from dither_estimator.likelihood.counts import Counts, merge_counts
@@ -21,14 +20,12 @@ from dither_estimator.particles.metropolis import LogDensity, Proposal, move
 from dither_estimator.particles.quasi_monte_carlo import efficiency, redraw
 from dither_estimator.particles.start import InitialMixture, questions_places
 from dither_estimator.priors.prior import Prior
+from dither_estimator.weighted.sample import effective_sample_size, systematic_sample
 
 __all__ = [
     "ParticleSystem",
-    "effective_sample_size",
     "init",
     "learnt_at_once",
-    "log_sum_exp",
-    "systematic_resample",
     "update",
 ]
 
@@ -180,7 +177,7 @@ def _moved(rng: np.random.Generator, state: ParticleSystem, log_target: LogDensi
     if efficiency(proposal, state.coordinates, known, weights) >= _MIN_EFFICIENCY:
         moved = redraw(rng, log_target, proposal, size)
     if moved is None or not moved.rate >= _MIN_EFFICIENCY:
-        picked = systematic_resample(rng, weights, max(1, size // _STATES_PER_CHAIN))
+        picked = systematic_sample(weights, max(1, size // _STATES_PER_CHAIN), rng.random())
         moved = move(rng, log_target, state.coordinates[picked], known[picked], proposal, size)
     return replace(
         state,
@@ -251,22 +248,3 @@ class _TemperedTarget:
             return prior + likelihood.log_likelihood(family.constrain(coordinates))
 
         return log_density
-
-
-def effective_sample_size(log_weights: FloatArray) -> float:
-    """`(Σ w)² / Σ w²`, unaffected by a common factor of the weights."""
-    weights = np.exp(log_weights - log_weights.max())
-    return float(weights.sum() ** 2 / (weights @ weights))
-
-
-def log_sum_exp(values: FloatArray) -> float:
-    """`log Σ exp(values)` without overflow."""
-    largest = values.max()
-    return float(largest + np.log(np.exp(values - largest).sum()))
-
-
-def systematic_resample(rng: np.random.Generator, weights: FloatArray, size: int) -> npt.NDArray[np.intp]:
-    """Indices (size,) of a systematic sample: each is drawn `size · weights` times, rounded up or down."""
-    positions = (rng.random() + np.arange(size)) / size
-    indices = np.searchsorted(np.cumsum(weights), positions)
-    return np.minimum(indices, len(weights) - 1).astype(np.intp)

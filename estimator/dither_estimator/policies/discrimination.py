@@ -27,7 +27,8 @@ from dither_estimator.mechanisms.lattice import (
     with_fewer_levels,
     with_levels_of,
 )
-from dither_estimator.particles.system import ParticleSystem, systematic_resample
+from dither_estimator.particles.system import ParticleSystem
+from dither_estimator.weighted.sample import systematic_sample
 
 __all__ = [
     "candidate_cuts",
@@ -69,16 +70,14 @@ def most_discriminating(
     It has privacy ε, or ρ if given. None if no question with this number of `levels` tells them apart.
     """
     families = [system.prior.family for system in systems]
-    members = [
-        system.theta[
-            rng.permutation(systematic_resample(rng, system.weights, min(_JUDGING_PARTICLES, len(system.weights))))
-        ]
-        for system in systems
-    ]
+    members = []
+    for system in systems:
+        size = min(_JUDGING_PARTICLES, len(system.weights))
+        members.append(system.theta[rng.permutation(systematic_sample(system.weights, size, rng.random()))])
     cuts = candidate_cuts(families, members)
     kind, best, most = MECHANISMS[mechanism], None, 0.0
-    for size in (levels,) if levels is not None else kind.sizes(epsilon):
-        question = kind.question(size, epsilon, rho)
+    for n_levels in (levels,) if levels is not None else kind.sizes(epsilon):
+        question = kind.question(n_levels, epsilon, rho)
         judged = with_fewer_levels(question)
         edges = candidate_edges(cuts, kind, judged.n_cells - 1)
         query = _first(edges, judged, transform)

@@ -18,12 +18,13 @@ from dither_estimator.design.registry import MECHANISMS
 from dither_estimator.design.transfer import carried
 from dither_estimator.families import Family, FloatArray
 from dither_estimator.mechanisms.lattice import threshold, with_fewer_levels
-from dither_estimator.particles.system import ParticleSystem, systematic_resample
+from dither_estimator.particles.system import ParticleSystem
 from dither_estimator.policies.aims import WHOLE_SHARE, aims
 from dither_estimator.policies.bounds import between_bounds
 from dither_estimator.policies.transport import Offers, anchor, offers
 from dither_estimator.policies.variance_reduction import Predictions, choose_batch
 from dither_estimator.specification.specification import Specification
+from dither_estimator.weighted.sample import systematic_sample
 
 __all__ = ["Adaptive", "Fixed", "QuestionPolicy", "Thompson", "question_policy"]
 
@@ -96,7 +97,7 @@ class Adaptive:
         self, rng: np.random.Generator, particles: ParticleSystem, size: int, repeats: float, epsilon: Fraction
     ) -> tuple[Query, ...]:
         family = self.specification.family
-        sample = systematic_resample(rng, particles.weights, min(_JUDGING_PARTICLES, len(particles.log_weights)))
+        sample = systematic_sample(particles.weights, min(_JUDGING_PARTICLES, len(particles.log_weights)), rng.random())
         coordinates = particles.coordinates[sample]
         theta = family.constrain(coordinates)
         offered = self._candidates(particles, rng.permutation(theta), size, epsilon)

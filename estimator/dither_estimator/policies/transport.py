@@ -28,7 +28,7 @@ from dither_estimator.mechanisms.lattice import (
     with_fewer_levels,
 )
 from dither_estimator.mechanisms.quantile_map import points_above, share_below
-from dither_estimator.particles.moments import Moments
+from dither_estimator.weighted.moments import Moments
 
 __all__ = ["Offers", "anchor", "offers"]
 

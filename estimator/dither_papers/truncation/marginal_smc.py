@@ -11,7 +11,7 @@ import numpy as np
 
 from dither_estimator.families import FloatArray
 from dither_estimator.particles.metropolis import Proposal, move
-from dither_estimator.particles.system import effective_sample_size, systematic_resample
+from dither_estimator.weighted.sample import effective_sample_size, systematic_sample
 from dither_papers.truncation.clipped import Answers, Interval, log_density
 from dither_papers.truncation.prior import NormalPrior
 
@@ -70,7 +70,7 @@ def step(
 def _moved(rng: np.random.Generator, prior: NormalPrior, state: MarginalParticles) -> MarginalParticles:
     size = len(state.log_weights)
     proposal = Proposal.fit(state.coordinates, state.weights)
-    starts = state.coordinates[systematic_resample(rng, state.weights, max(1, size // _STATES_PER_CHAIN))]
+    starts = state.coordinates[systematic_sample(state.weights, max(1, size // _STATES_PER_CHAIN), rng.random())]
 
     def log_target(coordinates: FloatArray) -> FloatArray:
         return prior.log_density(*coordinates.T) + _log_likelihood(coordinates, state.answers)

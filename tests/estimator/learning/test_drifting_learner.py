@@ -5,6 +5,8 @@ from collections.abc import Mapping
 import numpy as np
 import pytest
 
+from dither_client import Query
+from dither_client.mechanisms.randomized_response import RandomizedResponse
 from dither_client.posterior.wire import ParameterSummary
 from dither_estimator.families import find_family
 from dither_estimator.learning import drifting_learner
@@ -123,6 +125,23 @@ def test_a_jump_after_calm_weeks_is_not_held_back_by_them() -> None:
     calm: list[tuple[float, ...]] = [(50.0, 10.0)] * 7
     found = [learnt([*calm, (90.0, 10.0)], seed, 200, range=[0, 100]).posterior() for seed in range(6)]
     assert np.median([each.summaries[0]["mu"].q50 for each in found]) > 71
+
+
+def test_questions_of_long_collections_are_chosen_from_the_latest_periods(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With all of a year of days, choosing them takes five times as long."""
+
+    def questions(tables: PeriodTables) -> tuple[Query, ...]:
+        learner = PeriodLearner(spec, 1, outstanding=32)
+        learner.learn_period_counts(tables)
+        return learner.pool(32)
+
+    spec = Specification.from_json({"family": "normal", "epsilon": 1, "period": "day", "drift": True})
+    query, days = RandomizedResponse([100.0], 1), [f"2026-{1 + day // 28:02d}-{1 + day % 28:02d}" for day in range(90)]
+    tables = {day: {query: np.array([10 + place % 2, 20])} for place, day in enumerate(days)}
+    recent = {day: tables[day] for day in days[-60:]}
+    assert questions(tables) == questions(recent)
+    monkeypatch.setattr(drifting_learner, "_ASKING_PERIODS", 90)
+    assert questions(tables) != questions(recent)
 
 
 def test_whoever_has_the_same_counts_has_the_same_posterior() -> None:

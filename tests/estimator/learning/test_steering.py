@@ -11,8 +11,8 @@ from populations import PAPER_PRIOR, answer, interview, specification
 from dither_estimator.learning import second_opinion as steering
 from dither_estimator.learning.learner import Learner
 from dither_estimator.learning.second_opinion import HEARD_AT, SecondOpinion, Steering
-from dither_estimator.particles.moments import Moments
 from dither_estimator.particles.system import init, update
+from dither_estimator.weighted.moments import Moments
 
 SIGMA = 10**0.5
 WIDE = {"mu": {"dist": "norm", "loc": 0, "scale": 1e5}, "sigma": {"dist": "lognorm", "s": 3, "scale": 10}}

@@ -14,10 +14,10 @@ from dither_estimator.learning.learner import Learner
 from dither_estimator.learning.second_opinion import SecondOpinion, Steering
 from dither_estimator.likelihood.institutions import MemberCount, log_probability, merge_members, without_members
 from dither_estimator.likelihood.table import CountLikelihood
-from dither_estimator.particles.moments import Moments
 from dither_estimator.particles.system import init, update
 from dither_estimator.priors.prior import parse_prior
 from dither_estimator.specification.specification import Specification
+from dither_estimator.weighted.moments import Moments
 
 PRIOR = {"mu": {"dist": "norm", "loc": 0, "scale": 3}, "sigma": {"dist": "gamma", "a": 4, "scale": 0.5}}
 

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from dither_estimator.particles.moments import Moments, weighted_mean
+from dither_estimator.weighted.moments import Moments, weighted_mean
 
 Floats = npt.NDArray[np.float64]
 

@@ -13,8 +13,9 @@ from dither_estimator.learning.learner import Learner
 from dither_estimator.likelihood.counts import check_counts
 from dither_estimator.likelihood.table import CountLikelihood
 from dither_estimator.particles.metropolis import Proposal, move
-from dither_estimator.particles.system import effective_sample_size, init, systematic_resample, update
+from dither_estimator.particles.system import init, update
 from dither_estimator.priors.prior import Prior, parse_prior
+from dither_estimator.weighted.sample import effective_sample_size, systematic_sample
 
 PRIOR = {
     "mu": {"dist": "norm", "scale": 50},
@@ -93,7 +94,7 @@ def test_effective_sample_size() -> None:
 def test_systematic_resampling_is_within_one_of_expectation() -> None:
     rng = np.random.default_rng(3)
     weights = rng.dirichlet(np.ones(50))
-    drawn = np.bincount(systematic_resample(rng, weights, 1_000), minlength=50)
+    drawn = np.bincount(systematic_sample(weights, 1_000, rng.random()), minlength=50)
     assert np.abs(drawn - 1_000 * weights).max() < 1
 
 

@@ -17,9 +17,10 @@ from dither_estimator.likelihood.counts import Counts
 from dither_estimator.likelihood.table import CountLikelihood
 from dither_estimator.particles import system as particles
 from dither_estimator.particles.start import InitialMixture, questions_places
-from dither_estimator.particles.system import init, log_sum_exp, update
+from dither_estimator.particles.system import init, update
 from dither_estimator.priors.prior import Prior, parse_prior
 from dither_estimator.specification.specification import Specification
+from dither_estimator.weighted.sample import log_sum_exp
 
 RUNS, PEOPLE, DRAWS = 6, 300, 100_000
 NORMAL = Specification.from_json({"family": "normal", "epsilon": 1})

@@ -1,0 +1,4 @@
+"""Weighted samples, from whatever they are: how much they are worth, samples of them, quantiles, moments.
+
+May import: `families`.
+"""
