@@ -69,10 +69,11 @@ def resampled(rng: np.random.Generator, log_weights: FloatArray, size: int) -> N
 
     Raises `ValueError` unless some weight is above 0, and all are numbers.
     """
-    log_weights = log_weights - log_weights.max()
-    possible = np.isfinite(log_weights).mean()
-    if not possible or np.isnan(log_weights).any():
+    largest = log_weights.max(initial=-np.inf)
+    if not np.isfinite(largest):  # NaN if any of them is
         raise ValueError("weights must be numbers, of which some are above 0")
+    log_weights = log_weights - largest
+    possible = np.isfinite(log_weights).mean()
     least = _MIN_EFFECTIVE_SHARE if possible > _MIN_EFFECTIVE_SHARE else possible / 2
     while effective_share(log_weights) < least:
         log_weights *= _TEMPERING  # of logarithms, since weights that are 0 stay so

@@ -17,8 +17,12 @@ from dither_estimator.families import FloatArray
 
 __all__ = ["TOO_SLOW", "WRITTEN", "Distribution", "find_distribution", "find_shapes"]
 
-TOO_SLOW = frozenset({"gausshyper", "ksone", "kstwo", "levy_stable", "rel_breitwigner", "studentized_range"})
-"""Draws or densities of these take milliseconds each, since SciPy integrates or searches for every one of them."""
+TOO_SLOW = frozenset(
+    {"gausshyper", "irwinhall", "ksone", "kstwo", "levy_stable", "rel_breitwigner", "studentized_range"}
+)
+"""Draws, densities or quantiles of these take milliseconds each or, with large numbers, minutes: SciPy integrates,
+searches or sums for every one of them.
+"""
 
 
 @dataclass(frozen=True)

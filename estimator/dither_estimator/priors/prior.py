@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from dither_estimator.families import Family, FloatArray, Parameter
-from dither_estimator.priors.distributions import TOO_SLOW, Distribution, find_distribution, find_shapes
+from dither_estimator.priors.distributions import Distribution, find_distribution, find_shapes
 
 __all__ = ["InvalidPrior", "ParameterPrior", "Prior", "parse_prior"]
 
@@ -92,8 +92,6 @@ def _parse_part(parameter: Parameter, data: Any) -> ParameterPrior:
     shapes = find_shapes(data["dist"])
     if shapes is None:
         raise InvalidPrior(f"prior of {name}: dist must name a continuous distribution of scipy.stats")
-    if data["dist"] in TOO_SLOW:
-        raise InvalidPrior(f"prior of {name}: draws from {data['dist']} take too long; name another distribution")
     if data.get("of", "variance") != "variance":
         raise InvalidPrior(f'prior of {name}: "of" can only be "variance"')
     of_variance = "of" in data

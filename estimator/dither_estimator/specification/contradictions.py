@@ -6,10 +6,11 @@ from typing import Any
 import numpy as np
 
 from dither_estimator.nonparametric.rounding import rounded
+from dither_estimator.priors.distributions import TOO_SLOW
 from dither_estimator.specification.fields import MAXIMUM_OF_LOGARITHMS, SpecificationError, read_range
 from dither_estimator.specification.specification import Specification
 
-__all__ = ["new_specification", "refuse_contradictions"]
+__all__ = ["new_specification", "refuse_contradictions", "refuse_slow_priors"]
 
 _FEWEST_VALUES = 2
 """People with fewer are all alike."""
@@ -24,9 +25,32 @@ def new_specification(data: Mapping[str, Any]) -> Specification:
 
     Raises `SpecificationError`, also where they contradict themselves, and what else `Specification.from_json` raises.
     """
+    refuse_slow_priors(data)
     specification = Specification.from_json(data)
     refuse_contradictions(specification, data)
     return specification
+
+
+def refuse_slow_priors(data: Any) -> None:
+    """Raises `SpecificationError` where the JSON `data` of a new collection name a prior that would keep a core busy.
+
+    It comes before they are read: of some priors quantiles alone take minutes. Whatever else is wrong stays unnoticed.
+    """
+    specification = _mapping(data)
+    others = [part for name in ("families", "components") for part in _listed(specification.get(name))]
+    for part in (specification, *map(_mapping, others)):
+        for law in _mapping(part.get("prior")).values():
+            dist = str(_mapping(law).get("dist"))
+            if dist in TOO_SLOW:
+                raise SpecificationError(f"prior: draws from {dist} take too long; name another distribution")
+
+
+def _mapping(value: Any) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else {}
+
+
+def _listed(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []
 
 
 def refuse_contradictions(specification: Specification, data: Mapping[str, Any]) -> None:

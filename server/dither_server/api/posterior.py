@@ -156,8 +156,8 @@ async def show_particles(
         collection.group_number(group)
         drawn = await service.compute(service.learners.snapshots.of_group, collection, group)
     else:
-        found = await service.particles(collection, await service.learners.published(collection))
-        drawn = await service.compute(lambda: (found.names, found.values, found.weights))
+        found = await service.particles(collection, await service.descriptions.to_draw(collection))
+        drawn, _ = await service.descriptions.compute(collection, lambda: (found.names, found.values, found.weights))
     return StreamingResponse(_particles(service, *drawn), media_type="application/json")
 
 

@@ -49,8 +49,8 @@ class Collections:
         self._by_id: dict[str, Collection] = {}
         self._by_number: dict[int, Collection] = {}
         self._totals: dict[int, int] = {}
-        self._noting = Lock()
         """The number of answers of each collection with a maximum."""
+        self._noting = Lock()
         self._refreshed = Refreshed(self._read)
         self._unknown = SharedReads(self.stored)
         """Reads of collections that this process does not know."""

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AwareDatetime, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 
-from dither_estimator.specification.contradictions import refuse_contradictions
+from dither_estimator.specification.contradictions import refuse_contradictions, refuse_slow_priors
 from dither_estimator.specification.specification import EXACT_FIELDS, Specification
 from dither_server.collections.retention import MAX_DAYS, MIN_ANSWER_DAYS
 from dither_server.collections.statistical_fields import StatisticalFields
@@ -35,26 +35,31 @@ def _text(value: object) -> object:
 _Time = Annotated[AwareDatetime | None, BeforeValidator(_text)]
 
 
+_EXAMPLE = {
+    "name": "Weekly wages",
+    "family": "normal",
+    "transform": "log",
+    "range": [100, 2000],
+    "epsilon": 1,
+    "max_answers": 30000,
+}
+
+
+def _complete(schema: dict[str, Any]) -> None:
+    """Adds to the JSON schema what the fields alone do not say."""
+    schema |= {
+        "examples": [_EXAMPLE],
+        "required": ["name"],
+        "oneOf": [{"required": ["epsilon"]}, {"required": ["rho"]}],
+    }
+    fields = schema["properties"]
+    fields[_OTHER_NAME] = fields["keep_answers_days"] | {"description": "Another name of `keep_answers_days`."}
+
+
 class CollectionSpec(StatisticalFields):
     """A collection to create: at least `name`, and `epsilon` or, for `gaussian`, `rho`."""
 
-    model_config = ConfigDict(
-        extra="forbid",
-        json_schema_extra={
-            "examples": [
-                {
-                    "name": "Weekly wages",
-                    "family": "normal",
-                    "transform": "log",
-                    "range": [100, 2000],
-                    "epsilon": 1,
-                    "max_answers": 30000,
-                }
-            ],
-            "required": ["name"],
-            "oneOf": [{"required": ["epsilon"]}, {"required": ["rho"]}],
-        },
-    )
+    model_config = ConfigDict(extra="forbid", json_schema_extra=_complete)
 
     opens_at: _Time = Field(
         default=None,
@@ -128,6 +133,7 @@ class CollectionSpec(StatisticalFields):
 
 def parse_new_spec(data: Any) -> tuple[CollectionSpec, Specification]:
     """As `parse_spec`, of a collection that is created: what contradicts itself is refused, too."""
+    refuse_slow_priors(data)
     service, specification = parse_spec(data)
     refuse_contradictions(specification, data)
     return service, specification

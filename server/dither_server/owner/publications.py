@@ -64,8 +64,14 @@ def replace_publication(connection: Connection, collection: int, edition: Editio
 
 
 def population_json(published: Published) -> dict[str, Any]:
-    """What the posterior says in addition once it describes the population."""
-    plain, described = to_json(published.posterior), to_json(published.described)
+    """What the posterior says in addition once it describes the population.
+
+    Where nothing is known at once, it says all: whoever reads it with a later state has figures that belong together.
+    """
+    plain: dict[str, Any] = to_json(published.posterior)
+    described: dict[str, Any] = to_json(published.described)
+    if not plain["posterior"]:
+        return described
     return {name: value for name, value in described.items() if value != plain.get(name)}
 
 

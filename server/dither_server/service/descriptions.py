@@ -19,9 +19,9 @@ _T = TypeVar("_T")
 _LONG_SECONDS = 1.0
 """What is described once more after its description took longer than this has to wait for others that do, too."""
 _MANY_GROUPS = 50
-"""With more groups it has to from the first time on."""
+"""With more groups, and with drift, it has to from the first time on."""
 _LONG_AT_ONCE = 2
-"""Half of the threads: a few collections with hundreds of groups would keep all others' readers waiting."""
+"""Half of the threads: a few collections with hundreds of groups or periods would keep all others' readers waiting."""
 
 
 @dataclass(slots=True)
@@ -63,6 +63,11 @@ class Descriptions:
             self._newest[number] = _Newest(published, seconds, time.monotonic() + REST * seconds)
             return published
 
+    async def to_draw(self, collection: Collection) -> Published:
+        """What is published to draw from; what is drawn only once it is described rests as `of` does. As `of`."""
+        published = await self._learners.published(collection)
+        return published if published.posterior.posterior else await self.of(collection)
+
     async def compute(self, collection: Collection, function: Callable[..., _T], *args: Any) -> tuple[_T, float]:
         """What `function` makes of a description, and the seconds that it took, without those for which it waited."""
         async with self._long if self._takes_long(collection) else nullcontext():
@@ -77,7 +82,7 @@ class Descriptions:
     def _takes_long(self, collection: Collection) -> bool:
         known, groups = self._newest.get(collection.number), collection.specification.groups
         many = groups is not None and len(groups.labels) > _MANY_GROUPS
-        return many or (known is not None and known.seconds > _LONG_SECONDS)
+        return many or collection.specification.drift or (known is not None and known.seconds > _LONG_SECONDS)
 
 
 def _timed(function: Callable[..., _T], *args: Any) -> tuple[_T, float]:

@@ -136,7 +136,8 @@ def test_questions_of_long_collections_are_chosen_from_the_latest_periods(monkey
         return learner.pool(32)
 
     spec = Specification.from_json({"family": "normal", "epsilon": 1, "period": "day", "drift": True})
-    query, days = RandomizedResponse([100.0], 1), [f"2026-{1 + day // 28:02d}-{1 + day % 28:02d}" for day in range(90)]
+    query: Query = RandomizedResponse([100.0], 1)
+    days = [f"2026-{1 + day // 28:02d}-{1 + day % 28:02d}" for day in range(90)]
     tables = {day: {query: np.array([10 + place % 2, 20])} for place, day in enumerate(days)}
     recent = {day: tables[day] for day in days[-60:]}
     assert questions(tables) == questions(recent)

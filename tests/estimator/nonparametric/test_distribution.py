@@ -252,8 +252,8 @@ def test_weights_of_which_nearly_all_are_zero_are_followed() -> None:
     found = sampler.resampled(rng, few, 4_000)
     assert set(found.tolist()) == {3, 5}
     assert np.mean(found == 5) == pytest.approx(0.75, abs=0.01)
-    for wrong in (np.full(5, -np.inf), np.array([0.0, np.nan])):
-        with np.errstate(invalid="ignore"), pytest.raises(ValueError, match="weights must be numbers"):
+    for wrong in (np.full(5, -np.inf), np.array([0.0, np.nan]), np.array([0.0, np.inf]), np.array([])):
+        with pytest.raises(ValueError, match="weights must be numbers"):
             sampler.resampled(rng, wrong, 10)
 
 

@@ -7,7 +7,6 @@ import pytest
 from scipy_distributions import scipy_distribution
 
 from dither_estimator.families import families
-from dither_estimator.priors.distributions import TOO_SLOW, find_shapes
 from dither_estimator.priors.prior import InvalidPrior, parse_prior
 
 LAWS: list[dict[str, Any]] = [
@@ -52,16 +51,6 @@ def test_draws_that_are_rounded_to_an_end_stay_inside() -> None:
         coordinates = prior.sample(rng, 1_000)
         assert np.isfinite(coordinates).all()
         assert not np.isposinf(prior.log_density(coordinates)).any()
-
-
-@pytest.mark.parametrize("dist", sorted(TOO_SLOW))
-def test_distributions_with_slow_draws_are_refused(dist: str) -> None:
-    """At once: their quantiles alone may take seconds."""
-    shapes = dict.fromkeys(find_shapes(dist) or (), 2.0)
-    with pytest.raises(
-        InvalidPrior, match=f"^prior of mu: draws from {dist} take too long; name another distribution$"
-    ):
-        parse_prior(families["normal"], {"mu": {"dist": dist, **shapes}, "sigma": {"dist": "halfnorm"}})
 
 
 def test_a_distribution_whose_quantiles_scipy_does_not_find_is_refused() -> None:

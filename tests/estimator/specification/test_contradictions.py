@@ -4,12 +4,18 @@ from typing import Any
 
 import pytest
 
+from dither_estimator.priors.distributions import TOO_SLOW
 from dither_estimator.specification.contradictions import new_specification
 from dither_estimator.specification.specification import Specification, SpecificationError
 
 LOG = "minimum must not be below 0 when transform is log: raise minimum or leave transform out"
 ALIKE = "policy must be fixed:LOW:HIGH with an interval that values lie in, or adaptive: all values lie {}, so that"
 LAPLACE = {"mechanism": "laplace"}
+SLOW = {
+    "family": "normal",
+    "prior": {"mu": {"dist": "levy_stable", "alpha": 1.5, "beta": 0}, "sigma": {"dist": "halfnorm"}},
+}
+TOO_LONG = "prior: draws from levy_stable take too long; name another distribution"
 MANY = [str(number) for number in range(500)]
 
 
@@ -64,6 +70,9 @@ def check(fields: dict[str, Any]) -> None:
             "particles must be at most 125 with 500 groups and 64 categories",
         ),
         ({"components": [{"name": "a"}, {"name": "b", "transform": "log", "minimum": -5}]}, f"the component b: {LOG}"),
+        (SLOW, TOO_LONG),
+        ({"families": [{"family": "laplace"}, SLOW]}, TOO_LONG),
+        ({"components": [{"name": "a"}, {"name": "b", **SLOW}]}, TOO_LONG),
         (LAPLACE | {"policy": "fixed:-5:-1", "minimum": 0}, ALIKE.format("at HIGH or above")),
         (LAPLACE | {"policy": "fixed:-5:0", "minimum": 0}, ALIKE.format("at HIGH or above")),
         ({"policy": "fixed:-5:-1", "minimum": 0}, ALIKE.format("at HIGH or above")),
@@ -109,3 +118,16 @@ def test_a_contradiction_is_refused_in_a_sentence(fields: dict[str, Any], says: 
 )
 def test_what_does_not_contradict_itself_is_not_refused(fields: dict[str, Any]) -> None:
     check(fields)
+
+
+@pytest.mark.parametrize("dist", sorted(TOO_SLOW))
+def test_slow_priors_are_refused_before_they_are_looked_at(dist: str) -> None:
+    """With wrong shapes, which are not noticed."""
+    with pytest.raises(SpecificationError, match=f"^prior: draws from {dist} take too long"):
+        check({"family": "normal", "prior": {"mu": {"dist": dist, "shape": "none"}}})
+
+
+@pytest.mark.parametrize("prior", [[], "levy_stable", {"mu": ["levy_stable"]}, {"mu": {"dist": ["levy_stable"]}}])
+def test_what_is_no_prior_is_refused_as_such(prior: Any) -> None:
+    with pytest.raises(SpecificationError, match=r"^prior "):
+        check({"family": "normal", "prior": prior})

@@ -1,6 +1,7 @@
 from typing import Any
 
 import pytest
+from jsonschema import ValidationError  # type: ignore[import-untyped]
 from openapi_schema_validator import OAS31Validator
 from openapi_spec_validator import OpenAPIV31SpecValidator
 
@@ -50,6 +51,14 @@ def test_the_document_is_valid() -> None:
 
 def test_every_call_is_in_it() -> None:
     assert {path: set(calls) for path, calls in DOCUMENT["paths"].items()} == CALLS
+
+
+def test_another_name_of_a_field_is_in_it() -> None:
+    schema = DOCUMENT["components"]["schemas"]["CollectionSpec"]
+    body = {"name": "Wages", "epsilon": 1, "retention_days": 30}
+    OAS31Validator({**schema, "components": DOCUMENT["components"]}).validate(body)
+    with pytest.raises(ValidationError, match="additional"):
+        OAS31Validator({**schema, "components": DOCUMENT["components"]}).validate(body | {"days": 30})
 
 
 def test_the_queries_of_every_mechanism_are_in_it() -> None:
@@ -126,7 +135,7 @@ def test_every_field_of_a_collection_is_described_with_an_example() -> None:
         "maximum", "atoms", "categories", "goal", "policy", "mechanism", "levels", "particles", "misfit_check",
         "misfit_looks", "families", "discriminate", "member_cuts", "groups",
         "period", "drift", "panel", "components", "opens_at", "closes_at", "max_answers", "admission", "keep_answers",
-        "keep_answers_days", "keep_days", "visibility",
+        "keep_answers_days", "keep_days", "visibility", "retention_days",
     ]  # fmt: skip
     for name, field in properties.items():
         assert field["description"].endswith("."), name

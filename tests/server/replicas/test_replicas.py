@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import math
 import threading
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -17,6 +18,7 @@ from dither_server.collections.collection import Collection
 from dither_server.collections.rows import is_stored
 from dither_server.database.engine import reading, writing
 from dither_server.database.schema import collections, queries, tokens
+from dither_server.owner.persistence import PersistedLearner
 from dither_server.owner.publications import read_publication
 from dither_server.owner.published import Published
 from dither_server.replicas import membership
@@ -95,6 +97,26 @@ def test_the_questions_and_the_posterior_are_those_of_the_owner(sites: list[Site
         assert read.particles is None
         assert (read.pools, read.check_pools, read.check_share) == (kept.pools, kept.check_pools, kept.check_share)
         assert read.pools.keys() == {Fraction(1, 10), Fraction(1)}
+
+
+def test_with_drift_figures_and_answers_belong_together(sites: list[Site], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where all is described once in a while, other processes told new answers with the parameters before them."""
+    collection = sites[0].create(period="week", drift=True)
+
+    def told(site: Site) -> Any:
+        return site.client.get(f"/v1/collections/{collection}/posterior", headers=ADMIN).json()
+
+    sites[0].answer_in_turns(collection, 40)
+    until(lambda: {told(site)["answers"] for site in sites} == {40})
+    before = told(sites[0])
+    assert {json.dumps(told(site)["posterior"]) for site in sites} == {json.dumps(before["posterior"])}
+    monkeypatch.setattr(PersistedLearner, "description_due", lambda *_: math.inf)
+    sites[0].answer_in_turns(collection, 400)
+    [owner] = owners(sites)
+    for site in sites:
+        if site is not owner:
+            until(lambda site=site: site.published(collection).answers == 440)  # type: ignore[misc]
+            assert (told(site)["answers"], told(site)["posterior"]) == (40, before["posterior"])
 
 
 def test_a_crowd_that_comes_at_once_has_a_publication_read_once(
