@@ -61,7 +61,11 @@ def examine_secret(settings: Settings) -> Iterator[Finding]:
         else:
             yield fine("secret", f"DITHER_SECRET has {length} characters")
     elif file is None:
-        yield mend("secret", "none", "Set DITHER_SECRET: the server keeps its own only beside an SQLite file.")
+        yield mend(
+            "secret",
+            "none",
+            "Set DITHER_SECRET to what `openssl rand -hex 32` prints: only SQLite has a secret beside it.",
+        )
     elif not file.exists():
         new = not Path(url.database or "").exists()
         if new:

@@ -50,7 +50,10 @@ def load_secret(settings: Settings) -> str:
         return settings.secret.get_secret_value()
     file = secret_file(make_url(settings.database))
     if file is None:
-        raise StartRefused("DITHER_SECRET must be set: the server keeps its own only beside an SQLite file.")
+        raise StartRefused(
+            "DITHER_SECRET must be set, such as to what `openssl rand -hex 32` prints: the server keeps its own only "
+            "beside an SQLite file."
+        )
     try:
         _create(file)
         if stat.S_IMODE(file.stat().st_mode) & 0o077:
