@@ -56,6 +56,7 @@ __all__ = [
     "make_engine",
     "not_to_the_disk",
     "reading",
+    "renew_together",
     "replace_row",
     "shown_url",
     "transact",
@@ -117,6 +118,20 @@ def make_engine(address: str, *, reserved: bool = False) -> Engine:
         raise StartRefused(
             "The database must be sqlite:///FILE or postgresql+psycopg://USER@HOST/NAME (extra dither[postgres])."
         ) from None
+
+
+def renew_together(first: Engine, second: Engine) -> None:
+    """Lets both engines replace their connections once the database has ended one of either.
+
+    Whatever ended one has mostly ended all, and each engine would fail once.
+    """
+    for engine, other in ((first, second), (second, first)):
+        event.listen(engine, "invalidate", partial(_renew, other))
+
+
+def _renew(engine: Engine, connection: object, record: ConnectionPoolEntry, error: BaseException | None) -> None:
+    if error is not None:
+        engine.pool._invalidate_time = time.time()  # as the pool of the connection itself does
 
 
 def upgrade(engine: Engine) -> None:

@@ -32,7 +32,15 @@ from dither_server.collections.deletion_receipt import ReceiptSigner
 from dither_server.collections.institutions import Institutions
 from dither_server.collections.quality import Quality
 from dither_server.database.conduct import ConductReads
-from dither_server.database.engine import DATABASE_TROUBLE, PATIENCE_SECONDS, make_engine, reading, transact, upgrade
+from dither_server.database.engine import (
+    DATABASE_TROUBLE,
+    PATIENCE_SECONDS,
+    make_engine,
+    reading,
+    renew_together,
+    transact,
+    upgrade,
+)
 from dither_server.database.notifications import notifications_of
 from dither_server.database.pulse import Pulse
 from dither_server.database.reads import Store
@@ -74,6 +82,7 @@ class Service:
         self._engine, keys = _prepared(settings, clock)
         self._reserved = _watched(make_engine(settings.database, reserved=True))
         """Connections that readers cannot take: of the writer, heartbeats, leases, ticket keys and notifications."""
+        renew_together(self._engine, self._reserved)
         reads, reserved_reads = reading(self._engine), reading(self._reserved)
         transact_at_once = partial(self._transact, self._reserved)
         self._ingest = Ingest()

@@ -8,7 +8,15 @@ import pytest
 from sqlalchemy import Connection, make_url, text
 from sqlalchemy.exc import InternalError, OperationalError
 
-from dither_server.database.engine import driver_rows, make_engine, reading, shown_url, transact, writing
+from dither_server.database.engine import (
+    driver_rows,
+    make_engine,
+    reading,
+    renew_together,
+    shown_url,
+    transact,
+    writing,
+)
 
 END_ALL = """
     SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity
@@ -16,24 +24,31 @@ END_ALL = """
 
 
 @pytest.mark.postgres
-def test_only_one_statement_fails_after_the_database_has_ended_all_connections(postgres_url: str) -> None:
-    engine = make_engine(postgres_url)
+@pytest.mark.parametrize("together", [True, False])
+def test_only_one_statement_fails_after_the_database_has_ended_all_connections(
+    postgres_url: str, together: bool
+) -> None:
+    """In a process, that is: two engines that do not renew their connections together fail once each."""
+    engines = [make_engine(postgres_url), make_engine(postgres_url, reserved=True)]
+    if together:
+        renew_together(*engines)
     failures = 0
-    try:
+    with ExitStack() as open_engines:
         with ExitStack() as stack:
-            for _ in range(4):
-                stack.enter_context(engine.connect())
-        with psycopg.connect(engine.url.set(drivername="postgresql").render_as_string(hide_password=False)) as other:
-            assert len(other.execute(END_ALL).fetchall()) == 4
-        for _ in range(6):
+            for engine in engines:
+                open_engines.callback(engine.dispose)
+                for _ in range(4):
+                    stack.enter_context(engine.connect())
+        url = engines[0].url.set(drivername="postgresql")
+        with psycopg.connect(url.render_as_string(hide_password=False)) as other:
+            assert len(other.execute(END_ALL).fetchall()) == 8
+        for engine in engines * 6:
             try:
                 with reading(engine).connect() as connection:
                     assert list(driver_rows(connection, "SELECT 1")) == [(1,)]
             except OperationalError:
                 failures += 1
-    finally:
-        engine.dispose()
-    assert failures == 1
+    assert failures == (1 if together else 2)
 
 
 @pytest.mark.postgres
