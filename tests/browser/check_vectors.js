@@ -218,7 +218,7 @@ async function checkPrices(vectors, expect) {
     for (const { server, collection, epsilon, refused, spent } of capped.charges) {
       const text = `{"mechanism": "laplace", "low": 0, "high": 1, "levels": 4, "epsilon": "${epsilon}"}`;
       const { error } = await outcome(() => ledger.charge(server, collection, "t", question(text)));
-      const found = error?.message.replace("maxEpsilon", "max_epsilon") ?? null;
+      const found = error?.message.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`) ?? null;
       expect(`charge of ${epsilon}`, [found, await ledger.spent()], [refused, spent]);
     }
     await ledger.close();

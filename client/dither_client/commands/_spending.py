@@ -1,6 +1,6 @@
 """Helpers for the commands that spend ε, which never repeat an argument they are given.
 
-discreet(usage)              the class of a command whose usage errors repeat no argument
+discreet(usage)              the class of a command whose usage errors repeat no argument, and which names its own cap
 fail_usage(usage)            ends the command with that error
 check_open(terms)            ends the command unless the collection is open
 LedgerFile, MaxEpsilon       annotated types of the options --ledger and --max-epsilon
@@ -8,6 +8,7 @@ price(...)                   the sentence that says what an answer will cost
 report(...)                  prints what it has cost
 """
 
+import re
 from fractions import Fraction
 from pathlib import Path
 from typing import Annotated, Any, NoReturn
@@ -17,6 +18,7 @@ from typer.core import TyperCommand
 
 from dither_client.client import Client
 from dither_client.commands._shared import did_you_mean, fail
+from dither_client.errors import OverCap
 from dither_client.forgetting import forgetful
 from dither_client.ledger.sqlite import Ledger
 from dither_client.mechanisms.epsilon import MICRO, epsilon_text
@@ -40,6 +42,8 @@ MaxEpsilon = Annotated[
     ),
 ]
 
+_CAP = re.compile(r"set max_epsilon\w* ")
+
 
 def fail_usage(usage: str, hint: str = "") -> NoReturn:
     """Ends the command with an error that shows its usage, which begins with its name, such as `share ID FILE`."""
@@ -47,16 +51,20 @@ def fail_usage(usage: str, hint: str = "") -> NoReturn:
 
 
 def discreet(usage: str) -> type[TyperCommand]:
-    """A class of commands whose usage errors never repeat an argument, since any argument may be a value."""
+    """A class of commands whose usage errors never repeat an argument, since any argument may be a value.
+
+    Where a cap of the ledger refuses a question, they name the option that sets all caps.
+    """
 
     class Discreet(TyperCommand):
         @forgetful
         def invoke(self, ctx: Any) -> Any:
             try:
                 return super().invoke(ctx)
-            except BaseException:
+            except OverCap as error:
+                fail(_CAP.sub("set --max-epsilon ", str(error)))
+            finally:
                 ctx.params.clear()
-                raise
 
         def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
             typed = [word.partition("=")[0] for word in args if word.startswith("--")]  # the parser empties `args`

@@ -46,8 +46,6 @@ Cap = str | int | float | Decimal | Fraction
 _TOTAL, _PER_SERVER, _PER_ANSWER = "10", "5", "2"
 """The caps that apply unless a respondent sets a total."""
 
-_ALLOW_MORE = "set max_epsilon to allow more"
-
 Answer = int | tuple[int, ...]
 """An answer to a query, or the tuple of counts that answers `MemberCounts`."""
 
@@ -121,17 +119,21 @@ class Caps:
         return Caps(_round_down(total), _optional(per_server), _optional(per_answer))
 
     def check(self, micro_epsilon: int, spent: int, spent_on_server: int, answers: int = 1) -> None:
-        """Raises `OverCap` if spending `micro_epsilon` more on each of so many `answers` would exceed a cap."""
+        """Raises `OverCap`, which names the cap, if `micro_epsilon` more on each of `answers` would exceed one."""
         costs = f"this question costs ε = {_written(micro_epsilon)}"
         if answers > 1:
             costs = f"this panel costs ε = {_written(answers * micro_epsilon)} for {answers} answers"
         if self.per_answer is not None and micro_epsilon > self.per_answer:
-            raise OverCap(f"{costs}, and {_written(self.per_answer)} is allowed for one answer; {_ALLOW_MORE}")
-        bounds = [(spent, self.total, "in total"), (spent_on_server, self.per_server, "on this server")]
-        for before, cap, where in bounds:
+            allowed = f"{_written(self.per_answer)} is allowed for one answer"
+            raise OverCap(f"{costs}, and {allowed}; set max_epsilon_per_answer to allow more")
+        bounds = [
+            (spent, self.total, "in total", "max_epsilon"),
+            (spent_on_server, self.per_server, "on this server", "max_epsilon_per_server"),
+        ]
+        for before, cap, where, name in bounds:
             if cap is not None and before + answers * micro_epsilon > cap:
                 used = f"ε = {_written(before)} of the {_written(cap)} allowed {where} is spent"
-                raise OverCap(f"{costs}, and {used}; {_ALLOW_MORE}")
+                raise OverCap(f"{costs}, and {used}; set {name} to allow more")
 
 
 class LedgerProtocol(Protocol):

@@ -10,7 +10,6 @@ import { NO_PERIOD } from "./panel.js";
 import { parseQuery } from "./queries.js";
 
 const [TOTAL, PER_SERVER, PER_ANSWER] = ["10", "5", "2"]; // the caps unless the respondent sets a total
-const ALLOW_MORE = "set maxEpsilon to allow more";
 
 /**
  * @typedef {object} Row a stored entry
@@ -83,8 +82,8 @@ export class Caps {
   }
 
   /**
-   * Throws `OverCap` if `cost`, in micro-ε, on each of so many `answers` is too much for `server` after what the `entries`
-   * have spent.
+   * Throws `OverCap`, which names the cap, if `cost`, in micro-ε, on each of so many `answers` is too much for `server`
+   * after what the `entries` have spent.
    *
    * @type {(cost: number, entries: Spending[], server: string, answers?: number) => void}
    */
@@ -95,16 +94,18 @@ export class Caps {
         ? `this question costs ε = ${epsilonText(cost)}`
         : `this panel costs ε = ${epsilonText(all)} for ${answers} answers`;
     if (this.#perAnswer !== null && cost > this.#perAnswer) {
-      throw new OverCap(`${costs}, and ${epsilonText(this.#perAnswer)} is allowed for one answer; ${ALLOW_MORE}`);
+      const allowed = `${epsilonText(this.#perAnswer)} is allowed for one answer`;
+      throw new OverCap(`${costs}, and ${allowed}; set maxEpsilonPerAnswer to allow more`);
     }
+    const onServer = sum(entries, originOf(server));
     const bounds = [
-      { spent: sum(entries), most: this.total, where: "in total" },
-      { spent: sum(entries, originOf(server)), most: this.#perServer, where: "on this server" },
+      { spent: sum(entries), most: this.total, where: "in total", name: "maxEpsilon" },
+      { spent: onServer, most: this.#perServer, where: "on this server", name: "maxEpsilonPerServer" },
     ];
-    for (const { spent, most, where } of bounds) {
+    for (const { spent, most, where, name } of bounds) {
       if (most !== null && spent + all > most) {
-        const [used, allowed] = [epsilonText(spent), epsilonText(most)];
-        throw new OverCap(`${costs}, and ε = ${used} of the ${allowed} allowed ${where} is spent; ${ALLOW_MORE}`);
+        const used = `ε = ${epsilonText(spent)} of the ${epsilonText(most)} allowed ${where} is spent`;
+        throw new OverCap(`${costs}, and ${used}; set ${name} to allow more`);
       }
     }
   }

@@ -89,6 +89,8 @@ def test_options_are_checked_before_anyone_is_asked(server: FakeServer, answer: 
 
 def test_refusals_while_running(server: FakeServer, answer: Answer) -> None:
     check_refusal(answer("laplace", VALUE, "--max-epsilon", "0.5"), 1, "costs ε = 1")
+    server.questions["dear"] = {**LAPLACE, "epsilon": 3}
+    check_refusal(answer("dear", VALUE), 1, "and 2 is allowed for one answer; set --max-epsilon to allow more")
     check_refusal(answer("nothing", VALUE), 2, "there is no such collection")
     server.questions["fine"] = {**LAPLACE, "levels": 4096}
     check_refusal(answer("fine", VALUE), 1, "the server's question is refused: levels must be 1 to 1024")

@@ -212,11 +212,11 @@ def test_a_cap_just_below_refuses(make: Maker) -> None:
 
 def test_the_default_caps_are_ten_in_all_five_on_a_server_and_two_for_an_answer(make: Maker) -> None:
     ledger = make()
-    with pytest.raises(OverCap, match=r"costs ε = 2\.000001, and 2 is allowed for one answer; set max_epsilon"):
+    with pytest.raises(OverCap, match=r"ε = 2\.000001, and 2 is allowed for one answer; set max_epsilon_per_answer to"):
         ledger.charge(SERVER, "dear", "ticket", Laplace(0, 1, 1, "2.000001"))
     for number in range(5):
         ledger.charge(SERVER, str(number), "ticket", ONE)
-    with pytest.raises(OverCap, match="of the 5 allowed on this server is spent; set max_epsilon to allow more"):
+    with pytest.raises(OverCap, match="of the 5 allowed on this server is spent; set max_epsilon_per_server to"):
         ledger.charge(SERVER, "more", "ticket", TENTH)
     for number in range(5):
         ledger.charge("https://other.example", str(number), "ticket", ONE)
@@ -235,10 +235,10 @@ def test_whoever_sets_a_total_has_set_all(make: Maker) -> None:
 def test_caps_per_server(make: Maker) -> None:
     ledger = make(max_epsilon=2, max_epsilon_per_server="1.05")
     ledger.charge(SERVER, "a", "ticket", ONE)
-    with pytest.raises(OverCap, match="on this server"):
+    with pytest.raises(OverCap, match="on this server is spent; set max_epsilon_per_server to"):
         ledger.charge(SERVER, "b", "ticket", TENTH)
     ledger.charge("https://other.example", "a", "ticket", TENTH)
-    with pytest.raises(OverCap, match="in total"):
+    with pytest.raises(OverCap, match="in total is spent; set max_epsilon to"):
         ledger.charge("https://third.example", "a", "ticket", ONE)
     assert ledger.charge(SERVER, "a", "ticket", ONE).state == "charged"
 

@@ -195,7 +195,7 @@ def test_a_terminal_is_asked_first(served: Served, lines: Path, ledger: Path) ->
 
 
 def test_caps_and_states(served: Served, share: Share, lines: Path, ledger: Path) -> None:
-    check_refusal(share(lines, "--yes"), 1, "this question costs ε = 30, and 2 is allowed for one answer")
+    check_refusal(share(lines, "--yes"), 1, "and 2 is allowed for one answer; set --max-epsilon to allow more")
     check_refusal(share(lines, "--yes", "--max-epsilon", "much"), 2, "epsilon must be")
     served.admin.patch(f"/v1/collections/{served.collection}", json={"state": "paused"}).raise_for_status()
     check_refusal(share(lines), 1, "the collection is paused")
