@@ -55,6 +55,7 @@ def test_one_answer_about_two_numbers_is_counted(open_page: OpenPage, site: WebS
     expect(page.get_by_role("heading", name="Your answer was counted")).to_be_focused()
     asked = page.locator("#question").text_content() or ""
     assert "“wage”" in asked or "“age”" in asked, "the page tells what was asked"
+    assert ("“wage”" in asked, "“age”" in asked) == (" €" in asked, " years" in asked), "in its unit"
     expect(page.locator("#answer")).to_contain_text("true or not: only you can tell")
     expect(page.locator("#odds")).to_contain_text("would send this answer")
     assert [page.locator(f"#value-{number}").input_value() for number in (1, 2)] == ["", ""], "it has forgotten both"
@@ -137,7 +138,9 @@ def test_a_german_page_has_the_words_of_each_number(open_page: OpenPage, site: W
     check_looks(page)
     page.get_by_role("button", name="Eine Antwort senden").click()
     expect(page.get_by_role("heading", name="Ihre Antwort wurde gezählt")).to_be_focused()
-    assert re.search("„(wage|age)“", page.locator("#question").text_content() or "")
+    asked = page.locator("#question").text_content() or ""
+    assert "„wage“" in asked or "„age“" in asked
+    assert ("„wage“" in asked, "„age“" in asked) == (" € pro Woche" in asked, " Jahre" in asked)
     expect(page.locator("#odds")).to_contain_text("würden diese Antwort senden")
     check_looks(page)
     assert site.answers(collection) == 1

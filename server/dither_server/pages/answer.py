@@ -117,7 +117,7 @@ def show_answer(request: Request, collection: CollectionOf, service: ServiceOf) 
         unit=unit_text(terms),
         hint=_hint(terms, kind, texts),
         components=(fields := _fields(collection, terms, texts, preferred)),
-        described=[{name: field[name] for name in ("name", *_LIMITS)} for field in fields],
+        described=[{name: field[name] for name in ("name", "unit", *_LIMITS)} for field in fields],
         exposures=exposures(terms, encrypted=request.url.scheme == "https"),
         unhidden=unhidden(terms),
         embedded=embedded,
