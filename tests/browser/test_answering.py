@@ -44,6 +44,15 @@ def test_an_answer_is_counted_and_shown_and_a_second_visit_is_refused(open_page:
     assert site.answers(collection) == 1
 
 
+def test_fewer_than_10_of_100_have_a_decimal(open_page: OpenPage, site: WebSite) -> None:
+    """The true one of 40 answers has the probability e / (e + 39), each other 1 / (e + 39): not 7 of 100 and 2."""
+    collection = site.create(mechanism="randomized_response", policy="fixed:0:1000", levels=39)
+    page = open_page()
+    visit(page, site, collection)
+    agree_and_send(page)
+    expect(page.locator("#odds")).to_contain_text(re.compile(r"^6\.5 of 100 people .+, and 2\.4 of 100 with"))
+
+
 @pytest.mark.console_errors(r"net::ERR_FAILED .*/answer\.js")
 def test_whoever_has_answered_never_sees_the_form(open_page: OpenPage, site: WebSite) -> None:
     """Not even while the page's scripts are on their way; unless the ledger is lost, which decides."""

@@ -561,17 +561,23 @@ function setBusy(busy) {
 }
 
 /**
- * Two probabilities as so many of 100 people, or of the next power of ten that tells them from 0 and from each other.
+ * Two probabilities as so many of 100 people, or of the next power of ten that tells them from 0 and from each other. Those
+ * below 10 have a decimal: 3 and 1 of 100 would be more unlike than 2.7 and 1.
  *
  * @type {(more: number, less: number) => [string, string]}
  */
 function frequencies(more, less) {
   let people = 100;
-  while (people < MOST_PEOPLE && (less * people < 1 || Math.round(more * people) === Math.round(less * people))) {
+  while (people < MOST_PEOPLE && (less * people < 1 || counted(more * people) === counted(less * people))) {
     people *= 10;
   }
   const of = local(written(people));
   /** @param {number} share */
-  const shown = (share) => say("x_of", { right: local(written(Math.round(share * people))), of });
+  const shown = (share) => say("x_of", { right: local(written(counted(share * people))), of });
   return [shown(more), shown(less)];
+}
+
+/** @param {number} people */
+function counted(people) {
+  return people < 10 ? Math.round(people * 10) / 10 : Math.round(people);
 }
