@@ -44,6 +44,9 @@ def test_a_posterior(analyst: Analyst) -> None:
     posterior = analyst.posterior("laplace")
     assert posterior.parameters == ("mu", "sigma")
     assert posterior.mean == {"mu": 50.0, "sigma": 10.0}
+    for named in (posterior.mean, posterior.sd, posterior.interval()):
+        with pytest.raises(KeyError, match="but mu, sigma"):
+            named["quantile_0.5"]
     assert posterior.sd == {"mu": 2.0, "sigma": 1.0}
     assert posterior.covariance == [[4.0, 0.1], [0.1, 1.0]]
     assert (posterior.answers, posterior.ess, posterior.log_evidence) == (1234, 800.5, -321.5)

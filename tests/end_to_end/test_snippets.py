@@ -126,6 +126,13 @@ def test_the_python_of_analysts_works_as_written(shell: Shell) -> None:
     token = shell.environment["DITHER_TOKEN"]
     printed = shell.run_python(own(shell, read, collection).replace('token="…"', f'token="{token}"'))
     assert printed.splitlines()[-1].startswith("300 ")
+    without = re.sub(r".*# with a family.*\n", "", read)
+    assert without != read
+    free = create(shell, family=None, transform=None)
+    shell.run(f"dither simulate --collection {free} --data clinic.csv --column wage --respondents 100")
+    shell.run(f"dither collection close {free}")
+    printed = shell.run_python(own(shell, without, free).replace('token="…"', f'token="{token}"'))
+    assert printed.splitlines()[-1].startswith("100 ")
 
 
 @pytest.mark.slow

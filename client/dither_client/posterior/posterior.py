@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from dither_client.extras import require_extra
 from dither_client.mechanisms.query import Query
+from dither_client.posterior.by_parameter import ByParameter
 from dither_client.posterior.particles import Particles
 from dither_client.posterior.population import quantile_at, share_at
 from dither_client.posterior.sentences import basis_sentence, narrow_goal, unit_text
@@ -171,12 +172,12 @@ class Posterior:
     @property
     def mean(self) -> dict[str, float]:
         """The posterior mean of each parameter."""
-        return {parameter: summary["mean"] for parameter, summary in self.summaries.items()}
+        return ByParameter({parameter: summary["mean"] for parameter, summary in self.summaries.items()})
 
     @property
     def sd(self) -> dict[str, float]:
         """The posterior standard deviation of each parameter."""
-        return {parameter: summary["sd"] for parameter, summary in self.summaries.items()}
+        return ByParameter({parameter: summary["sd"] for parameter, summary in self.summaries.items()})
 
     def interval(self, level: float = 0.9) -> dict[str, tuple[float, float]]:
         """The central interval that holds `level` of the posterior, for each parameter.
@@ -186,7 +187,7 @@ class Posterior:
         if not 0 < level < 1:
             raise ValueError("the level of an interval must be above 0 and below 1")
         low, high = (1 - level) / 2, (1 + level) / 2
-        return {name: (self._quantile(name, low), self._quantile(name, high)) for name in self.parameters}
+        return ByParameter({name: (self._quantile(name, low), self._quantile(name, high)) for name in self.parameters})
 
     def quantile(self, level: float) -> ParameterSummary:
         """The value at or below which a share `level` of the population lies, in the values' own units.
