@@ -104,8 +104,9 @@ class Place:
             )
 
 
-def refuse_together(name: str, given: object, others: Mapping[str, object]) -> None:
-    """Ends the command if the option `name` is given together with any of `others`."""
+def refuse_together(name: str, given: object, others: Mapping[str, object], why: str = "") -> None:
+    """Ends the command if the option `name` is given with any of `others`, and says `why` to leave those out."""
     clash = [other for other, value in others.items() if value]
     if given and clash:
-        fail(f"{name} cannot go with {', '.join(f'--{other}' for other in clash)}", 2)
+        named = ", ".join(f"--{other}" for other in clash)
+        fail(f"leave {named} out: {why}" if why else f"{name} cannot go with {named}", 2)

@@ -76,7 +76,7 @@ def _check_together(drawing: Drawing, options: CollectionOptions, place: Place) 
     """Ends the command for options that cannot go together."""
     given = options.given(drawing)
     refuse_together("--spec", options.spec, {**given, "collection": place.collection, "periods": None})
-    refuse_together("--collection", place.collection, {**given, "categories": None})
+    refuse_together("--collection", place.collection, {**given, "categories": None}, "the collection has its own")
     others = {name: getattr(drawing, name) for name in ("data", "groups", "categories", "correlation")}
     _check_periods(drawing.periods, drawing.walk, place.in_process, others)
 

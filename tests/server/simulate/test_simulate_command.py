@@ -255,7 +255,11 @@ def test_of_data_the_distribution_itself_is_learnt(capsys: pytest.CaptureFixture
         ([*PEOPLE, "--in-process", "--concurrency", "3"], "--in-process cannot go with --concurrency"),
         ([*PEOPLE, "--in-process", "--late", "0.1", "--retry", "0.1"], "cannot go with --retry, --late"),
         ([*PEOPLE, "--in-process", "--collection", "abc"], "--in-process cannot go with --collection"),
-        ([*PEOPLE, "--url", "http://127.0.0.1:1", "--collection", "abc", "--epsilon", "1"], "cannot go with --epsilon"),
+        ([*PEOPLE, "--url", "http://127.0.0.1:1", "--collection", "abc", "--epsilon", "1"], "leave --epsilon out"),
+        (
+            [*PEOPLE, "--url", "http://127.0.0.1:1", "--collection", "abc", "--groups", "a,b"],
+            "leave --groups out: the collection has its own",
+        ),
         ([*PEOPLE, "--in-process", "--spec", "s.json", "--epsilon", "1"], "--spec cannot go with --epsilon"),
         ([*PEOPLE, "--in-process", "--spec", "s.json"], "s.json does not exist"),
         ([*PEOPLE, "--in-process", "--prior", "p.json"], "p.json does not exist"),
