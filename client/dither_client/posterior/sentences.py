@@ -43,6 +43,7 @@ __all__ = [
     "comparison_lines",
     "evidence_text",
     "family_name",
+    "few_answers_sentence",
     "misfit_sentence",
     "narrow_goal",
     "narrow_goal_sentence",
@@ -69,6 +70,8 @@ _NEARLY_ALL = {0.05, 0.95}
 """The levels between whose quantiles nine in ten people lie."""
 _MOST_CATEGORIES = 3
 """The most categories that are told in a sentence."""
+_ENOUGH_ALONE, _ENOUGH_WITH_ATOMS = 500, 5_000
+"""How many answers are enough of each group that is estimated alone, on average, without and with declared atoms."""
 _APART = (
     "under a family nobody has exactly one of the declared values, so none has a part in what is said of the people"
 )
@@ -112,7 +115,26 @@ def basis_sentence(
     told = f"This rests on {learnt}" + (f", and holds if {assumed}." if assumed else UNASSUMED[distribution[0]])
     if not posterior.groups or declared is None:
         return told
-    return f"{told} Each group counts by its {'declared share of the population' if declared else 'number of answers'}."
+    told = f"{told} Each group counts by its {'declared share of the population' if declared else 'number of answers'}."
+    return " ".join(filter(None, [told, few_answers_sentence(posterior, declared)]))
+
+
+def few_answers_sentence(posterior: "PosteriorReply | Posterior", declared: bool) -> str:
+    """What is told as too certain of all groups together, where each is estimated alone and has few answers; or empty.
+
+    What is expected of a group before its answers is then in the results of each, and their mean is as wrong, but more
+    certain. `declared` as for `basis_sentence`: groups without answers count only by declared shares.
+    """
+    groups = [each for each in (posterior.groups or {}).values() if declared or each.answers]
+    enough = _ENOUGH_WITH_ATOMS if posterior.atoms else _ENOUGH_ALONE
+    pooled = any(each.borrowed is not None for each in groups)
+    if pooled or len(groups) < 2 or posterior.answers >= enough * len(groups):
+        return ""
+    shares = ", and shares of declared values," if posterior.atoms else ""
+    return (
+        f"Groups have few answers: of all of them together the lowest and highest values{shares} are told as more "
+        "certain than they are. Fewer groups, a family or no groups avoid that."
+    )
 
 
 def narrow_goal_sentence(levels: Sequence[float], values: Sequence[float], unit: str) -> str:

@@ -23,6 +23,7 @@ from dither_client.posterior.sentences import (
     can_leave_out,
     category_lines,
     comparison_lines,
+    few_answers_sentence,
     misfit_sentence,
     poison_lines,
     population_lines,
@@ -113,6 +114,7 @@ def report_table(
     lines += population_lines(found.quantiles, found.distribution, found.atoms, found.above, unit, decimals)
     lines += category_lines(found.categories)
     lines += group_lines(found.groups or {}, found.distribution, unit, decimals)
+    lines += filter(None, [few_answers_sentence(found, bool((words.get("groups") or {}).get("shares")))])
     lines += period_lines(found.periods or {}, found.drift_test, found.distribution, unit, decimals)
     lines += component_lines(found.components or {}, found.correlations or {}, words.get("components") or ())
     lines += by_epsilon_lines(outcome.posterior.answers_by_epsilon)

@@ -88,3 +88,14 @@ def test_the_table_for_people_has_the_quantiles_of_all_beside_the_posterior(caps
     assert run(["simulate", *given, *PEOPLE]) == 0
     [truth] = re.findall(r"10% have at most +([\d.]+) ", capsys.readouterr().out)
     assert 38 < float(truth) < 46  # of an equal mixture 41.6, and of 240 people with an sd of 1.4
+
+
+def test_groups_without_a_family_are_said_to_have_few_answers(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    spec = tmp_path / "spec.json"
+    groups = {"name": "region", "labels": ["a", "b"]}
+    spec.write_text(json.dumps({"epsilon": 4, "minimum": 0, "maximum": 100, "groups": groups, "particles": 200}))
+    people = ["--truth", "mu=50,sigma=10", "--respondents", "60", "--in-process", "--seed", "1"]
+    assert run(["simulate", "--spec", str(spec), *people]) == 0
+    assert "Groups have few answers: of all of them together" in " ".join(capsys.readouterr().out.split())
