@@ -59,6 +59,10 @@ __all__ = [
 
 LEAVE_OUT = "To learn the distribution whatever its shape, leave the family out."
 ONLY_ASSUMED = "Before any answer this is only what was assumed."
+_NO_AVERAGE = (
+    "The average is not told: it rests on the few lowest or highest values, of which answers say little, or does not "
+    "exist."
+)
 _CHECK_ANSWERS = 4_000
 """At ε = 1 so many check answers find a Gumbel distribution that is taken for a normal one in a third of the runs.
 
@@ -272,8 +276,9 @@ def population_lines(
 ) -> list[str]:
     """What the people have, in sentences, from summaries by level, atom and value; none that quantiles do not say.
 
-    Values have the `unit`, if it is not empty, and at most so many `decimals`, unless that is None. Of the atoms at
-    most `most_atoms` are told of, those that most people have, unless that is None.
+    Values have the `unit`, if it is not empty, and at most so many `decimals`, unless that is None. Without
+    `mean_value` a sentence says why there is no average. Of the atoms at most `most_atoms` are told of, those that most
+    people have, unless that is None.
     """
     of = f" {unit}" if unit else ""
     shares = [
@@ -294,10 +299,11 @@ def population_lines(
         return [f"{middle}% have 1 (90% sure: {low} to {high}%).", *shares]
     finest = finest_decimals(each.q50 for each in (quantiles or {}).values())
     lines = _quantile_lines(quantiles, distribution, at.keys(), of, finest if decimals is None else decimals)
-    if lines and mean_value is not None:
-        average, between = median_and_band(mean_value, finest, set(), largest_number((quantiles or {}).values()))
-        lines.append(f"The average is {average}{of} ({between}).")
-    return [*lines, *people, *shares]
+    average = _NO_AVERAGE
+    if mean_value is not None:
+        middle, between = median_and_band(mean_value, finest, set(), largest_number((quantiles or {}).values()))
+        average = f"The average is {middle}{of} ({between})."
+    return [*lines, *([average] if lines else []), *people, *shares]
 
 
 def category_lines(categories: Mapping[str, ParameterSummary] | None) -> list[str]:

@@ -236,7 +236,8 @@ def _show(findings: _Findings, folder: Path) -> None:
     )
     _out.print(_wage_table(findings))
     _out.print()
-    for line in population_lines(findings.quantiles, outcome.posterior.distribution):
+    told = outcome.posterior
+    for line in population_lines(findings.quantiles, told.distribution, mean_value=told.mean_value):
         _out.print(line)
     for line in verdict_lines(outcome.posterior.families or (), outcome.posterior.verdict or CANNOT_TELL):
         _out.print(f"{line[0].upper()}{line[1:]}.")

@@ -111,7 +111,9 @@ def report_table(
         f"{outcome.seconds:.1f} s, "
         f"{outcome.posterior.queries:,} different question{'' if outcome.posterior.queries == 1 else 's'}"
     ]
-    lines += population_lines(found.quantiles, found.distribution, found.atoms, found.above, unit, decimals)
+    lines += population_lines(
+        found.quantiles, found.distribution, found.atoms, found.above, unit, decimals, found.mean_value
+    )
     lines += category_lines(found.categories)
     lines += group_lines(found.groups or {}, found.distribution, unit, decimals)
     lines += filter(None, [few_answers_sentence(found, bool((words.get("groups") or {}).get("shares")))])

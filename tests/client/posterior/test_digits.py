@@ -68,10 +68,12 @@ def test_tiny_values_are_told_apart() -> None:
     }
     line = (0.1, 0.5, 0.9)
     people = DistributionSummary((0.0, 4e-6, 1e-3), *[Bands(line, line, line, line, line, line)] * 2)
-    assert population_lines(quantiles, people, unit="€") == [
+    average = summary(4e-6, 5.1e-6, 6.1e-6)
+    assert population_lines(quantiles, people, unit="€", mean_value=average) == [
         "Half of the people have 0.0000036 € or less (90% sure: 3e-7 to 0.000020).",
         "One in ten has 0.0000014 € or less (0 to 0.0000059), and one in ten 0.0000072 € or more (0.0000012 to "
         "0.0010).",
+        "The average is 0.0000051 € (0.0000040 to 0.0000061).",
     ]
     numbers = population_numbers({str(level): each for level, each in quantiles.items()}, None)
     assert numbers["quantile_0.9"][2:] == ("0.0000012", "0.0000012", "0.0000072", "0.0010", "0.0010")

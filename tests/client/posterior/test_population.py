@@ -107,14 +107,14 @@ def test_a_family_is_called_what_its_distribution_is() -> None:
 
 def test_the_sentences_round_to_what_is_known() -> None:
     quantiles = {level: quantile_at(DISTRIBUTION, level) for level in (0.1, 0.5, 0.9)}
-    half, tails = population_lines(quantiles, DISTRIBUTION)
+    half, tails, _ = population_lines(quantiles, DISTRIBUTION)
     assert half == "Half of the people have 50.0 or less (90% sure: 48.7 to 51.3)."
     assert tails.startswith("One in ten has 37.2 or less (35.9 to 38.5)")
     whole = replace(DISTRIBUTION, x=tuple(map(float, range(129))))
     assert population_lines(quantiles, whole)[0] == "Half of the people have 50 or less (90% sure: 49 to 51)."
     share = {1000.0: ParameterSummary(0.0712, 0.01, 0.055, 0.064, 0.071, 0.078, 0.088)}
     assert population_lines({}, None, above=share) == ["7.1% have more than 1,000 (90% sure: 5.5 to 8.8%)."]
-    assert population_lines(quantiles, DISTRIBUTION, above=share)[2:] == population_lines({}, None, above=share)
+    assert population_lines(quantiles, DISTRIBUTION, above=share)[3:] == population_lines({}, None, above=share)
     average = ParameterSummary(52.04, 1.0, 50.3, 51.4, 52.0, 52.6, 53.7)
     assert population_lines(quantiles, DISTRIBUTION, unit="€", mean_value=average)[2:] == [
         "The average is 52.0 € (50.3 to 53.7)."
@@ -127,6 +127,18 @@ def test_the_sentences_round_to_what_is_known() -> None:
     assert rows["mean_value"] == ("52.0", "1", "50.3 to 53.7")
     yes_or_no = replace(DISTRIBUTION, x=(0.0, 1.0))
     assert population_lines(quantiles, yes_or_no) == population_lines({}, DISTRIBUTION) == []
+
+
+def test_where_there_is_no_average_it_is_said_why() -> None:
+    """Not of zeros and ones, and where nothing is told of quantiles either."""
+    quantiles = {level: quantile_at(DISTRIBUTION, level) for level in (0.1, 0.5, 0.9)}
+    untold = "The average is not told: it rests on the few lowest or highest values, of which answers say little, or "
+    assert population_lines(quantiles, DISTRIBUTION)[2:] == [f"{untold}does not exist."]
+    known = replace(posterior(), answers=300, quantiles=quantiles, distribution=DISTRIBUTION)
+    assert untold in known.text()
+    average = ParameterSummary(52.04, 1.0, 50.3, 51.4, 52.0, 52.6, 53.7)
+    assert untold not in replace(known, mean_value=average).text()
+    assert untold not in replace(known, distribution=None).text()
 
 
 def test_of_many_atoms_the_most_frequent_are_told_in_the_order_of_their_values() -> None:

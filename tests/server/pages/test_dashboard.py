@@ -193,6 +193,8 @@ def test_the_words_say_what_the_numbers_do(site: Site) -> None:
     plain = find(specification, survey, published.described)
     assert plain.population[0].startswith("Half of the people have ")
     assert plain.population[2].startswith("The average is ")
+    unknown = find(specification, survey, replace(published.described, mean_value=None))
+    assert unknown.population[2].startswith("The average is not told: ")
     assert plain.basis == "This rests on 60 answers at ε = 1, and holds if the values follow a normal distribution."
     asked = {**survey, "unit": "€", "period_of_value": "per week", "decimals": 0}
     euros = find(specification, asked, published.described)
