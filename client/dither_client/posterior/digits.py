@@ -26,6 +26,8 @@ _ORDERS = 6
 """A number that is smaller than the largest quantile by more orders of magnitude than this is shown as 0."""
 _NOTHING = 1e-9
 """A number of a population that is this part of its largest number, and of 1, or less is shown as 0."""
+_SAME = 1e-11
+"""Two numbers that differ by this part of them, or less, are the same: a mean of equal draws is rounded."""
 _TINY = 1e-3
 """Where all numbers of a population are smaller than this, each has at least two significant digits."""
 
@@ -136,13 +138,16 @@ def median_and_band(quantile: ParameterSummary, most: int, atoms: Set[float], la
 def _in_band(x: float, quantile: ParameterSummary, most: int, atoms: Set[float], largest: float) -> str:
     """`x` to two significant digits of the band's width, never coarser than to whole units, with `most` decimals.
 
-    An atom, or what has no band, is shown as it is. What would need more than `MOST_DIGITS` decimals has an exponent.
-    Of a population, what is nothing beside the `largest` is 0; where that is tiny, `x` has two significant digits.
+    An atom, or what has no band, is shown as it is; the band of a mean beside a band of one point is the sd. What would
+    need more than `MOST_DIGITS` decimals has an exponent. Of a population, what is nothing beside the `largest` is 0;
+    where that is tiny, `x` has two significant digits.
     """
     width = quantile.q95 - quantile.q05
+    if not math.isclose(x, quantile.q50, rel_tol=_SAME):
+        width = width or quantile.sd
     if x not in atoms and abs(x) <= _NOTHING * min(largest, 1.0):
         return "0"
-    if x in atoms or width <= 0:
+    if x in atoms or not 0 < width < math.inf:
         return rounded(x, 12)
     digits = max(0, 1 - math.floor(math.log10(width)))
     if abs(x) >= 1e12 or digits > MOST_DIGITS == most:

@@ -1,5 +1,6 @@
 """Numbers are written for people in one way: to the digits that are known, and with an exponent only far from 1."""
 
+import math
 from dataclasses import replace
 
 import pytest
@@ -135,3 +136,13 @@ def test_a_mean_beside_a_whole_number_that_nearly_all_draws_agree_on_is_told() -
     )
     assert rows[0] == ("quantile_0.25", "2.997", "0.095", "3 to 3")
     assert rows[1] == ("quantile_0.5", "", "", "3 to 3")
+
+
+def test_a_mean_beside_a_single_point_has_the_digits_that_its_sd_leaves_sure() -> None:
+    nobody = replace(summary(0.0, 0.0, 0.0), mean=0.000474054217482, sd=0.012)
+    rows = population_rows({0.5: summary(0.0, 0.0, 0.0, 0.0)}, nobody)
+    assert rows[1] == ("mean_value", "0.000", "0.012", "0 to 0")
+    infinite = replace(nobody, mean=1e300, sd=math.inf)
+    assert population_numbers({0.5: infinite}, None)["quantile_0.5"][0] == "1e+300"
+    rounded_off = replace(summary(0.1, 0.1, 0.1), mean=0.1 + 1e-16, sd=1e-17)
+    assert population_numbers({}, rounded_off)["mean_value"][0] == "0.1"
