@@ -103,13 +103,13 @@ def drift_sentence(test: DriftTest) -> str:
     if test.alarm and test.highest >= test.threshold:
         return (
             f"the distribution changed: by the end of {test.period} the evidence for drift was {_odds(test.highest)} "
-            f"to 1, and within a year of weeks it reaches {_odds(test.threshold)} to 1 in at most "
+            f"to 1, and within 52 periods it reaches {_odds(test.threshold)} to 1 in at most "
             f"{'5' if test.change is None else '4'}% of collections that do not change"
         )
     if test.alarm and test.change is not None and test.change_threshold is not None:
         return (
             f"the distribution changed: {test.change_period}, or the two or four periods up to it, lie "
-            f"{test.change:.1f} standard errors away from all before, and within a year of weeks "
+            f"{test.change:.1f} standard errors away from all before, and within 52 periods "
             f"{test.change_threshold:.1f} are reached in at most 4% of collections that do not change"
         )
     return "no sign that the distribution changed from period to period"

@@ -86,7 +86,7 @@ def test_of_zeros_and_ones_a_period_has_the_share_of_ones() -> None:
 @pytest.mark.parametrize(("nats", "odds"), [(3.0, "20 to 1"), (100.0, "more than a million to 1")])
 def test_an_alarm_says_its_evidence_and_what_it_means(nats: float, odds: str) -> None:
     said = drift_sentence(DriftTest(nats, nats, "2026-W07", 2.0794415416798357, alarm=True))
-    assert f"was {odds}, and within a year of weeks it reaches 8 to 1 in at most 5%" in said
+    assert f"was {odds}, and within 52 periods it reaches 8 to 1 in at most 5%" in said
 
 
 def test_a_sudden_change_is_said_with_its_standard_errors() -> None:
@@ -94,7 +94,7 @@ def test_a_sudden_change_is_said_with_its_standard_errors() -> None:
         DriftTest(1.0, 1.0, "2026-W07", 3.22, alarm=True, change=4.21, change_period="2026-W09", change_threshold=3.47)
     )
     assert "2026-W09, or the two or four periods up to it, lie 4.2 standard errors away from all before" in said
-    assert "3.5 are reached in at most 4%" in said
+    assert "within 52 periods 3.5 are reached in at most 4%" in said
 
 
 @pytest.mark.parametrize("number", [1, 2, 400])
