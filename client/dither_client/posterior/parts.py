@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from dither_client.posterior.digits import correlation_numbers, population_numbers, rounded, summary_numbers
@@ -124,15 +125,20 @@ def group_lines(
     distribution: DistributionSummary | None = None,
     unit: str = "",
     decimals: int | None = None,
+    truths: Mapping[str, str] = MappingProxyType({}),
 ) -> list[str]:
     """What there is to say of each group: its median, or its parameters, or the shares of its categories.
 
     Values have the `unit` and at most so many `decimals`. Where people have only 0 or 1, as the whole population's
-    `distribution` tells, the share who have 1.
+    `distribution` tells, the share who have 1. In a simulation some groups have `truths`, by their labels.
     """
     shown = list(groups.items())[:_MOST_GROUPS]
     of_shares = zeros_and_ones(distribution)
-    lines = [f"{label}: {_group_text(group, of_shares, unit, decimals)}" for label, group in shown]
+    lines = [
+        f"{label}: {_group_text(group, of_shares, unit, decimals)}"
+        f"{f', truth {truths[label]}' if label in truths else ''}"
+        for label, group in shown
+    ]
     rest = len(groups) - len(shown)
     alone = bool(groups) and all(group.borrowed is None for group in groups.values())
     return [*lines, *([f"and {rest:,} more groups"] if rest else []), *([_ALONE] if alone else [])]

@@ -29,6 +29,7 @@ from dither_server.simulate.population import (
     parse_truth,
     quantiles_of,
     read_population,
+    shares_of,
 )
 
 __all__ = ["Asked", "Drawing", "People", "draw_people"]
@@ -162,9 +163,13 @@ def _of_groups(rng: np.random.Generator, specification: Specification, drawing: 
         decimals = specification.support.decimals
         draws = members_by_group(rng, families, truth, labels, specification.transform, decimals)
     people = draw_groups(rng, draws, respondents)
-    # With `shares` the whole population is not the people who answer.
-    of_all = not specification.categories and specification.groups.shares is None
-    return People(people.values, people.truth, described(people.values) if of_all else {}, people.labels)
+    if specification.groups.shares is not None:  # the whole population is not the people who answer
+        known = {}
+    elif specification.categories:
+        known = shares_of(people.values, specification.categories)
+    else:
+        known = described(people.values)
+    return People(people.values, people.truth, known, people.labels)
 
 
 def _truth_and_number(drawing: Drawing, needed: str) -> tuple[str, int]:

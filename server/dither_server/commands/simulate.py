@@ -109,7 +109,10 @@ def _report(people: People, outcome: Outcome, choose_by: ChooseBy, words: Mappin
     if as_json:
         print_json(report_json(asked, people.truth, outcome, choose_by))
     else:
-        Console(highlight=False, markup=False).print(report_table(asked, people.in_table, outcome, choose_by, words))
+        labels, groups = np.array(people.labels), outcome.posterior.groups or {}
+        members = {label: people.values[labels == label] for label in groups}
+        table = report_table(asked, people.in_table, outcome, choose_by, words, members)
+        Console(highlight=False, markup=False).print(table)
     _fail_unless_whole(outcome)
 
 

@@ -24,6 +24,7 @@ __all__ = [
     "parse_truth",
     "quantiles_of",
     "read_population",
+    "shares_of",
 ]
 
 
@@ -98,9 +99,14 @@ def parse_shares(text: str | None, categories: Sequence[str]) -> FloatArray:
 
 def draw_categories(rng: np.random.Generator, categories: Sequence[str], shares: FloatArray, size: int) -> Population:
     """`size` people whose categories are drawn with these chances (categories,)."""
-    values = rng.choice(len(categories), size, p=shares)
-    found = np.bincount(values, minlength=len(categories)) / max(size, 1)
-    return Population(values.astype(float), dict(zip(categories, found.tolist(), strict=True)))
+    values = rng.choice(len(categories), size, p=shares).astype(float)
+    return Population(values, shares_of(values, categories))
+
+
+def shares_of(values: FloatArray, categories: Sequence[str]) -> dict[str, float]:
+    """The share of each category among people with these numbers of categories; nobody has any."""
+    found = np.bincount(values.astype(int), minlength=len(categories)) / max(len(values), 1)
+    return dict(zip(categories, found.tolist(), strict=True))
 
 
 def check_bounds(values: FloatArray, bounds: Bounds) -> None:

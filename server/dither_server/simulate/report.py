@@ -30,10 +30,12 @@ from dither_client.posterior.sentences import (
     unit_text,
     zeros_and_ones,
 )
-from dither_client.posterior.wire import ParameterSummary, to_json
+from dither_client.posterior.wire import ParameterSummary, PosteriorReply, to_json
+from dither_estimator.families import FloatArray
 from dither_estimator.learning.description import POPULATION_FIELDS
 from dither_server.simulate.choices import WARNING, ChooseBy
 from dither_server.simulate.outcome import Load, Outcome
+from dither_server.simulate.population import quantiles_of, shares_of
 
 __all__ = ["report_json", "report_table"]
 
@@ -92,11 +94,13 @@ def report_table(
     outcome: Outcome,
     choose_by: ChooseBy = "chance",
     words: Mapping[str, Any] = MappingProxyType({}),
+    members: Mapping[str, FloatArray] = MappingProxyType({}),
 ) -> RenderableType:
     """The report as a table; `truth` may have the population's quantiles by level, too, and its `mean_value`.
 
     `words` say the unit and the decimals of values, the family and the scale on which it holds, as a specification
-    does. Parameters of logarithms are shown only beside their truth, which somebody has given as logarithms.
+    does. Parameters of logarithms are shown only beside their truth, which somebody has given as logarithms. `members`
+    has the values of the people of each group, by its label.
     """
     unit, decimals = unit_text(words), words.get("decimals")
     found = outcome.posterior
@@ -115,7 +119,7 @@ def report_table(
         found.quantiles, found.distribution, found.atoms, found.above, unit, decimals, found.mean_value
     )
     lines += category_lines(found.categories)
-    lines += group_lines(found.groups or {}, found.distribution, unit, decimals)
+    lines += group_lines(found.groups or {}, found.distribution, unit, decimals, _group_truths(members, found))
     lines += filter(None, [few_answers_sentence(found, bool((words.get("groups") or {}).get("shares")))])
     lines += period_lines(found.periods or {}, found.drift_test, found.distribution, unit, decimals)
     lines += component_lines(found.components or {}, found.correlations or {}, words.get("components") or ())
@@ -160,6 +164,20 @@ def _table(
     for row in rows:
         table.add_row(*row)
     return table
+
+
+def _group_truths(members: Mapping[str, FloatArray], found: PosteriorReply) -> dict[str, str]:
+    """What holds in each group that has people: its shares of categories, the share who have 1, or the median."""
+
+    def told(values: FloatArray) -> str:
+        if found.categories:
+            shares = shares_of(values, list(found.categories)).items()
+            return ", ".join(f"{name} {rounded(share, 2)}" for name, share in shares)
+        if zeros_and_ones(found.distribution):
+            return f"{100 * values.mean():.1f}%"
+        return _true(quantiles_of(values)["0.5"])
+
+    return {label: told(values) for label, values in members.items() if len(values)}
 
 
 def _true(value: float | None, decimals: int = MOST_DIGITS) -> str:

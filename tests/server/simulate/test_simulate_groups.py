@@ -86,8 +86,27 @@ def test_what_nobody_could_answer_is_refused(
 def test_the_table_for_people_has_the_quantiles_of_all_beside_the_posterior(capsys: pytest.CaptureFixture[str]) -> None:
     given = ["--groups", "north,south", "--truth", "mu=50,sigma=10;mu=90,sigma=10", "--particles", "200"]
     assert run(["simulate", *given, *PEOPLE]) == 0
-    [truth] = re.findall(r"10% have at most +([\d.]+) ", capsys.readouterr().out)
+    said = capsys.readouterr().out
+    [truth] = re.findall(r"10% have at most +([\d.]+) ", said)
     assert 38 < float(truth) < 46  # of an equal mixture 41.6, and of 240 people with an sd of 1.4
+    north, south = map(float, re.findall(r"(?:north|south): median .* answers, truth ([\d.]+)", said))
+    assert 45 < north < 55 < 85 < south < 95  # sds of 1.1
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (["--categories", "yes,no", "--truth", "yes=1,no=0"], ["yes +1 ", "north: .* answers, truth yes 1, no 0"]),
+        (["--family", "bernoulli", "--truth", "p=0.999999"], ["north: .* answers, truth 100.0%"]),
+    ],
+)
+def test_groups_of_categories_and_of_yes_or_no_have_shares_as_their_truth(
+    given: list[str], said: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["simulate", *given, "--groups", "north,south", "--particles", "200", *PEOPLE]) == 0
+    found = " ".join(capsys.readouterr().out.split())
+    for each in said:
+        assert re.search(each, found)
 
 
 def test_groups_without_a_family_are_said_to_have_few_answers(
