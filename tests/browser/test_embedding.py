@@ -112,6 +112,33 @@ def test_the_element_is_the_page_in_a_frame_as_high_as_it_is(
         assert site.answers(collection) == 1
 
 
+def test_a_frame_of_another_site_has_the_page_in_a_window_of_its_own(
+    open_page: OpenPage, other_site: tuple[str, Path], tmp_path: Path
+) -> None:
+    """Chromium, as Playwright starts it, keeps nothing for 127.0.0.1 in a page of localhost, which is another site."""
+    origin, folder = other_site
+    origin = origin.replace("127.0.0.1", "localhost")
+    with open_web_site(tmp_path, embed_origins=origin) as site:
+        collection = site.create()
+        page = open_page(viewport={"width": 360, "height": 640})
+        show_element(page, origin, folder, site.url, collection)
+        frame = page.frame_locator("dither-answer iframe")
+        said = frame.locator("#starting")
+        expect(said).to_contain_text("This browser keeps nothing for a page that another site shows")
+        expect(said).not_to_contain_text("private one")
+        expect(frame.locator("#form")).to_be_hidden()
+        fits(page)
+        assert violations(page) == []
+        with page.expect_popup() as opened:
+            said.get_by_role("link", name="Open this page in a window of its own").click()
+        own = opened.value
+        own.get_by_label("Your number").fill("483.25")
+        own.get_by_label("I agree").check()
+        own.get_by_role("button", name="Send one answer").click()
+        expect(own.get_by_role("heading", name="Your answer was counted")).to_be_visible()
+        assert site.answers(collection) == 1
+
+
 def height(page: Page) -> float:
     box = page.locator("dither-answer iframe").bounding_box()
     assert box

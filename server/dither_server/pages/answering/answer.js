@@ -46,13 +46,14 @@ const form = document.querySelector("form#form"); // present if the collection c
 const check = document.querySelector("form#check"); // three questions about the page, if the collection has a check
 const RIGHT = { check_1: "no", check_2: "yes", check_3: "no" };
 const starting = document.getElementById("starting");
+const embedded = document.body.classList.contains("embedded");
 const ledger = new Ledger();
 /** @type {Client} */
 let client;
 let sending = false;
 let turn = ALWAYS;
 
-if (document.body.classList.contains("embedded")) {
+if (embedded) {
   new ResizeObserver(tellHeight).observe(document.body);
 }
 if (app.dataset.page) {
@@ -65,8 +66,24 @@ try {
   await start();
 } catch (error) {
   hideForm();
-  starting?.replaceChildren(`${say("cannot")} `, ...explained(error));
+  starting?.replaceChildren(`${say("cannot")} `, ...((await ofAnotherSite(error)) ? elsewhere() : explained(error)));
   starting?.classList.add("said");
+}
+
+/**
+ * Whether the ledger cannot be used because another site shows this page: many browsers keep nothing for it then.
+ *
+ * @param {unknown} error
+ */
+async function ofAnotherSite(error) {
+  return embedded && error instanceof LedgerError && !(await document.hasStorageAccess?.());
+}
+
+/** Says that, and takes the link that opens the page in a window of its own from the end of the page. */
+function elsewhere() {
+  const link = element("own-window");
+  link.className = "main";
+  return [say("another_site"), document.createElement("br"), link];
 }
 
 /**
