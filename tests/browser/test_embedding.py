@@ -151,6 +151,27 @@ def fits(page: Page) -> None:
     inner.wait_for_function("() => Math.abs(innerHeight - document.documentElement.offsetHeight) < 2 && scrollY === 0")
 
 
+def test_the_element_asks_for_its_page_once(open_page: OpenPage, other_site: tuple[str, Path], tmp_path: Path) -> None:
+    origin, folder = other_site
+    with open_web_site(tmp_path, embed_origins=origin) as site:
+        collection, other = site.create(), site.create()
+        page = open_page()
+        asked: list[str] = []
+        page.on("request", lambda request: asked.append(request.url) if request.is_navigation_request() else None)
+        show_element(page, origin, folder, site.url, collection)
+        element = page.locator("dither-answer")
+        send = page.frame_locator("dither-answer iframe").get_by_role("button", name="Send one answer")
+        expect(send).to_be_enabled()  # once all is loaded
+        element.evaluate("(element, id) => element.setAttribute('collection', id)", collection)
+        assert asked == [f"{origin}/", f"{site.page(collection)}?embed"]
+        for shown in (collection, other):
+            element.evaluate("element => element.setAttribute('collection', 'no id')")
+            expect(page.locator("iframe")).to_have_count(0)
+            element.evaluate("(element, id) => element.setAttribute('collection', id)", shown)
+            expect(send).to_be_enabled()
+        assert asked[2:] == [f"{site.page(shown)}?embed" for shown in (collection, other)]
+
+
 @pytest.mark.console_errors("frame-ancestors")
 def test_a_site_that_is_not_allowed_shows_no_page(
     open_page: OpenPage, other_site: tuple[str, Path], tmp_path: Path

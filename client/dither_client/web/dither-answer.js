@@ -37,9 +37,15 @@ export class DitherAnswer extends HTMLElement {
     try {
       const server = parseAddress(this.getAttribute("server") ?? "");
       const path = collectionPath(this.getAttribute("collection") ?? "");
-      this.#frame.src = `${server}${path.replace(/^\/v1/, "")}/answer?embed`;
+      const address = `${server}${path.replace(/^\/v1/, "")}/answer?embed`;
       this.#frame.title = this.title || TITLE;
-      this.replaceChildren(this.#frame);
+      // A frame loads its page again whenever it is given an address or a place, even the one that it has.
+      if (this.#frame.getAttribute("src") !== address) {
+        this.#frame.src = address;
+      }
+      if (this.firstChild !== this.#frame) {
+        this.replaceChildren(this.#frame);
+      }
     } catch (error) {
       if (!(error instanceof InvalidAddress)) {
         throw error;
