@@ -239,6 +239,9 @@ def test_a_slider_says_how_many_more_answers(survey: Survey, answered: str, open
     expect(needed).to_contain_text("sigma to within")
 
 
+SLOW = {"time": [1.8e9], "per_minute": [1.0], "said": ["1 a minute"], "unit": "minute", "minutes": 1}
+
+
 @pytest.mark.parametrize(("left", "told"), [(None, True), (1e9, True), (5.0, False)])
 def test_a_pace_is_told_only_as_far_as_the_running_period_lasts(
     survey: Survey, answered: str, open_page: OpenPage, left: float | None, told: bool
@@ -247,7 +250,7 @@ def test_a_pace_is_told_only_as_far_as_the_running_period_lasts(
 
     def slow(route: Route) -> None:
         reply = route.fetch()
-        charts = reply.json() | {"minutes_left": left, "pace": {"time": [1.8e9], "per_minute": [1.0]}}
+        charts = reply.json() | {"minutes_left": left, "pace": SLOW}
         route.fulfill(response=reply, json=charts)
 
     page = open_page()

@@ -2,11 +2,8 @@
 
 import json
 import math
-from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from typing import Any
-
-import numpy as np
 
 from dither_client import parse_query
 from dither_client.posterior.names import has_log_median
@@ -20,16 +17,13 @@ from dither_estimator.specification.specification import Specification
 from dither_server.database.reads import HistoryRow
 from dither_server.owner.published import Particles
 from dither_server.pages.dependence import regression_charts
+from dither_server.pages.pace import pace
 from dither_server.pages.periods import period_charts
 
-__all__ = ["MEDIAN", "charts", "component_curves", "curves", "has_median", "pace", "parameter_names", "raised", "rate"]
+__all__ = ["MEDIAN", "charts", "component_curves", "curves", "has_median", "parameter_names", "raised"]
 
 MEDIAN = "quantile_0.5"
 
-_PACE_SLICES = 48
-"""How many equal slices the time from the first answer to now is cut into."""
-_RATE_WINDOW = 60_000
-"""Milliseconds over which the present rate is measured, if that much time has passed."""
 _LARGEST_LOGARITHM = 700.0
 """From here on floating point cannot hold the number."""
 _TINIEST = 1e-300
@@ -67,7 +61,7 @@ def charts(
         "updated_at": posterior.updated_at,
         "parameters": _trajectories(names, rows, posterior, number),
         "questions": _questions([] if posterior.categories or posterior.components else rows),
-        "pace": pace(rows, posterior.answers, now),
+        "pace": pace(rows, posterior, now),
         "atoms": [{"x": float(atom), "share": share.q50} for atom, share in (described.atoms or {}).items()],
         "distribution": _distribution(described),
         "quantiles": _exact("level", described.quantiles),
@@ -113,26 +107,6 @@ def _population(population: Population | None, decimals: int | None) -> dict[str
         "logarithmic": found is not None and found.logarithmic,
         "discrete": population is not None and population.discrete,
     }
-
-
-def pace(rows: Sequence[HistoryRow], answers: int, now: int) -> dict[str, list[float]]:
-    """Answers per minute in equal slices of the time since the first row of the history; `time` (seconds) is their end.
-
-    Answers between two rows count as spread evenly. Without rows there are no slices.
-    """
-    if not rows or now <= rows[0].at:
-        return {"time": [], "per_minute": []}
-    ends = np.linspace(rows[0].at, now, _PACE_SLICES + 1)
-    arrived = np.interp(ends, [*(row.at for row in rows), now], [*(row.answers for row in rows), answers])
-    per_minute = np.diff(arrived) / ((ends[1] - ends[0]) / 60_000)
-    return {"time": (ends[1:] / 1000).tolist(), "per_minute": _plain(per_minute)}
-
-
-def rate(rows: Sequence[HistoryRow], answers: int, began: int, now: int) -> float:
-    """Answers per minute since the last row that is a minute old, or else in the last minute or since `began`."""
-    old = bisect_right(rows, now - _RATE_WINDOW, key=lambda row: row.at)
-    known, at = (rows[old - 1].answers, rows[old - 1].at) if old else (0, max(began, now - _RATE_WINDOW))
-    return (answers - known) * 60_000 / max(1, now - at)
 
 
 def _described(posterior: PosteriorReply, number: str | None) -> PosteriorReply | ComponentReply:

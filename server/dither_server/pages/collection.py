@@ -18,10 +18,11 @@ from dither_server.clock import milliseconds
 from dither_server.collections.collection import Collection
 from dither_server.errors import NotFound
 from dither_server.pages.addresses import shown_address
-from dither_server.pages.charts import charts, parameter_names, rate
+from dither_server.pages.charts import charts, parameter_names
 from dither_server.pages.compressed import static_response
 from dither_server.pages.dependence import correlation_rows, pair_titles
 from dither_server.pages.groups import groups_view
+from dither_server.pages.pace import pace
 from dither_server.pages.page_results import halves, page_results
 from dither_server.pages.periods import minutes_left, periods_view
 from dither_server.pages.precision import Plans
@@ -210,7 +211,7 @@ async def _findings(views: Views, collection: Collection, service: Service, term
             "findings": view.findings,
             "unit": unit_text(terms),
             "units": component_units(terms.get("components") or ()),
-            "rate": rate(rows, posterior.answers, collection.created_at, milliseconds(now)),
+            "pace": next(reversed(pace(rows, posterior, milliseconds(now))["said"]), "none"),
             "warnings": service.quality.warnings(collection, posterior, now),
             "citation": citation(collection.specification, terms, posterior),
             "groups": groups_view(posterior, terms),

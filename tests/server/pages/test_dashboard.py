@@ -19,7 +19,7 @@ from dither_estimator.planning.precision import precision_of_answers
 from dither_server.api.messages.examples import POSTERIOR
 from dither_server.database.reads import HistoryRow
 from dither_server.pages import views
-from dither_server.pages.charts import charts, curves, pace, rate
+from dither_server.pages.charts import charts, curves
 from dither_server.pages.precision import Plans
 from dither_server.pages.qr import qr_svg
 from dither_server.pages.rendering import STATIC, asset
@@ -80,23 +80,15 @@ def test_before_any_answer_there_is_a_page(site: Site) -> None:
         assert "The prior, before any answer: the mean" in site.client.get(f"/collections/{collection}").text
 
 
-def test_pace_adds_up_to_the_answers() -> None:
-    rows = [row(10, 0), row(40, 30 * SECOND), row(100, 120 * SECOND)]
-    found = pace(rows, 130, 240 * SECOND)
-    assert sum(found["per_minute"]) * (240 / 48) / 60 == pytest.approx(130 - 10)
-    assert found["per_minute"][0] == pytest.approx(60)
-    assert found["per_minute"][-1] == pytest.approx(15)
-    assert found["time"][-1] == 240
-    assert pace([], 0, 0) == pace(rows, 10, 0) == {"time": [], "per_minute": []}
-
-
-def test_the_present_pace_is_that_of_the_last_minute() -> None:
-    rows = [row(10, 0), row(40, 60 * SECOND), row(100, 90 * SECOND)]
-    assert rate(rows, 100, 0, 120 * SECOND) == pytest.approx(60)
-    assert rate(rows, 100, 0, 150 * SECOND) == 0
-    assert rate(rows[:1], 30, 0, 40 * SECOND) == pytest.approx(45)  # since the beginning
-    assert rate([row(10, 100 * SECOND)], 30, 0, 120 * SECOND) == pytest.approx(30)  # over a minute
-    assert rate([], 0, 0, 0) == 0
+def test_the_pace_beside_the_answers_is_the_last_one_of_the_chart(site: Site) -> None:
+    sign_in(site)
+    collection = answered(site, 20)
+    said = fetch(site, collection, "charts.json")["pace"]["said"]
+    assert f"<dt>Pace of answers</dt><dd>{said[-1]}</dd>" in fetch(site, collection, "findings.json")["course"]
+    assert said[-1] == "20 a minute"
+    site.clock.now += 70
+    said = fetch(site, collection, "charts.json")["pace"]["said"]
+    assert said[0] != said[-1] == "none"
 
 
 def test_what_is_fetched_for_a_private_page_needs_a_token(site: Site) -> None:

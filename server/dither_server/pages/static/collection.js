@@ -19,7 +19,7 @@ import { answersText, count, moment } from "./words.js";
  * @property {string} updated_at
  * @property {Record<string, Trajectory>} parameters
  * @property {{ answers: number[], edges: (number | null)[][] }} questions
- * @property {{ time: number[], per_minute: number[] }} pace
+ * @property {{ time: number[], per_minute: number[], said: string[], unit: string, minutes: number }} pace
  * @property {Record<string, { x: number[], density: number[] }>} densities
  * @property {Distribution | null} distribution the share of the people at or below each value
  * @property {Known["quantiles"]} quantiles
@@ -332,16 +332,18 @@ function drawRegression(regressions) {
 }
 
 /** @param {Charts["pace"]} pace */
-function drawPace({ time, per_minute: perMinute }) {
+function drawPace({ time, per_minute: perMinute, said, unit, minutes }) {
   part("pace").closest("figure")?.toggleAttribute("hidden", !time.length);
   if (!time.length) return;
   /** @param {number} i */
   const until = (i) => moment(new Date((time[i] ?? NaN) * 1000), true);
+  part("pace-title").textContent = `Answers per ${unit}`;
+  part("pace").dataset["y"] = `answers per ${unit}`;
   draw("pace", {
     kind: "pace",
-    lines: [time, perMinute],
-    label: `Answers per minute, ${told(perMinute.at(-1))} at the end`,
-    words: (i) => `Until ${until(i)}: ${told(perMinute[i])} answers per minute.`,
+    lines: [time, perMinute.map((pace) => pace * minutes)],
+    label: `Pace of answers: ${said.at(-1)} at the end`,
+    words: (i) => `Until ${until(i)}: ${said[i]}.`,
   });
 }
 
