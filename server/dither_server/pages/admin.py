@@ -22,15 +22,9 @@ from dither_server.pages.advice import advise
 from dither_server.pages.collection import collection_page
 from dither_server.pages.component_advice import advise_on_components
 from dither_server.pages.component_form import COMPONENT_FIELDS, numbers_in
+from dither_server.pages.form_words import in_words
 from dither_server.pages.forms import form_admin, read_form
-from dither_server.pages.new_collection import (
-    COMPETING,
-    COMPONENT_FAMILIES,
-    LABELS,
-    TITLES,
-    in_words,
-    specification_of,
-)
+from dither_server.pages.new_collection import COMPETING, COMPONENT_FAMILIES, LABELS, TITLES, specification_of
 from dither_server.pages.prior_fields import PARAMETERS
 from dither_server.pages.qr import qr_svg
 from dither_server.pages.rendering import fragment, page
@@ -103,8 +97,8 @@ def _form(
         titles=TITLES,
         component_fields=COMPONENT_FIELDS,
         numbers=numbers_in(form),
-        refused=refused and in_words(refused),
-        wrong={field: in_words(sentence) for field, sentence in (wrong or {}).items()},
+        refused=refused and in_words(refused, form),
+        wrong={field: in_words(sentence, form) for field, sentence in (wrong or {}).items()},
     )
 
 
@@ -127,7 +121,7 @@ def _advice(form: dict[str, str]) -> str:
             advice = advise_on_components(form) if numbers_in(form) else advise(form)
             return fragment("advice.html", advice=advice, wrong=None)
     except (SpecificationError, DesignError, InvalidQuery, InvalidEpsilon) as error:
-        return fragment("advice.html", advice=None, wrong=in_words(str(error)))
+        return fragment("advice.html", advice=None, wrong=in_words(str(error), form))
 
 
 async def set_state(request: Request, collection: CollectionOf, service: ServiceOf) -> Response:

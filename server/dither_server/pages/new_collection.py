@@ -27,10 +27,10 @@ __all__ = [
     "CHOICES",
     "COMPETING",
     "COMPONENT_FAMILIES",
+    "FIELD",
     "LABELS",
     "TITLES",
     "field_of",
-    "in_words",
     "named_in",
     "specification_of",
 ]
@@ -148,8 +148,6 @@ COMPETING: Mapping[str, tuple[str, Transform]] = {
 }
 """The families that can compete with the collection's own, each with its scale."""
 
-_SYMBOLS = ("epsilon", "rho")
-"""Names of fields that the form writes as symbols."""
 _WORDS = ("question", "unit", "period_of_value", "organisation", "contact", "privacy_url", "thank_you")
 _READ: Mapping[str, Callable[[Mapping[str, str]], Any]] = {"goal": goal_of, "policy": policy_of}
 """Fields that take several fields of the form."""
@@ -169,7 +167,8 @@ _FIELDS = (
     "misfit_looks", "member_cuts", "keep_answers", "respondents", "atoms", "categories", "pages",
     "groups", "groups_name", "period", "drift", "panel", *_OF_A_PANEL, "components",
 )  # fmt: skip
-_FIELD = re.compile(rf"\b(?:{'|'.join(sorted(_FIELDS, key=len, reverse=True))})\b")
+FIELD = re.compile(rf"\b(?:{'|'.join(sorted(_FIELDS, key=len, reverse=True))})\b")
+"""The name of a field in a sentence."""
 
 
 def field_of(sentence: str, form: Mapping[str, str]) -> str | None:
@@ -177,23 +176,14 @@ def field_of(sentence: str, form: Mapping[str, str]) -> str | None:
     own = component_field_of(sentence, form)
     if own is not None:
         return own
-    named = _FIELD.search(sentence)
+    named = FIELD.search(sentence)
     return named and named[0]
 
 
 def named_in(sentence: str, form: Mapping[str, str]) -> set[str]:
     """The fields that an error message about a form names; those of one of several numbers, if it is about that."""
     own = re.match(r"component_\d_", component_field_of(sentence, form) or "")
-    return {f"{own[0] if own else ''}{name}" for name in _FIELD.findall(sentence)}
-
-
-def in_words(sentence: str) -> str:
-    """An error message with what the form calls its fields in place of names such as `max_answers`."""
-    return _FIELD.sub(lambda name: _quoted(name[0]), sentence)
-
-
-def _quoted(name: str) -> str:
-    return f"“{TITLES[name]}”" if name in TITLES and ("_" in name or name in _SYMBOLS) else name
+    return {f"{own[0] if own else ''}{name}" for name in FIELD.findall(sentence)}
 
 
 def specification_of(form: Mapping[str, str]) -> dict[str, Any]:

@@ -45,9 +45,9 @@ def test_advice_refuses_what_contradicts_itself(site: Site) -> None:
     says = "all values lie at HIGH or above, so that everybody would have the same answer"
     assert says in site.client.get("/new/advice", params=FORM | {"transform": "identity"} | always).text
     of_one = {f"component_2_{name}": text for name, text in (("transform", "log"), ("minimum", "-5"))}
-    says = "The component age: minimum must not be below 0 when transform is log"
+    says = "The component age: minimum must not be below 0 where values compare by ratios"
     assert says in site.client.get("/new/advice", params=SEVERAL | of_one).text
-    says = "Minimum must not be below 0 when transform is log: raise minimum or leave transform out."
+    says = "Minimum must not be below 0 where values compare by ratios: raise minimum or compare values by differences."
     assert says in site.client.get("/new/advice", params=FORM | {"minimum": "-5"}).text
 
 
@@ -64,7 +64,7 @@ def test_the_advice_on_several_numbers_is_that_of_their_design(site: Site) -> No
     few = site.client.get("/new/advice", params=SEVERAL | {"respondents": "10"}).text
     assert few.count("too few people") == 3
     wrong = site.client.get("/new/advice", params=SEVERAL | {"component_1_low": "x"}).text
-    assert "The component wage: low of the range must be a number" in wrong
+    assert "The component wage: “Most values from” must be a number" in wrong
 
 
 def test_advice_leaves_the_threads_of_short_calls_alone(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,14 +15,31 @@ FIRST = {"name", "family", "transform", "low", "high", "range", "epsilon", "mech
 """The fields that are not folded away."""
 
 
+NO_FAMILY = {"family": "nonparametric"}
+
+
 @pytest.mark.parametrize(
     ("fields", "field", "sentence"),
     [
-        ({"name": ""}, "name", "Name: Field required."),
-        ({"family": "poisson"}, "transform", "Transform of poisson must be one of identity."),
+        ({"name": ""}, "name", "“Title shown to respondents” is required."),
+        ({"name": "n" * 201}, "name", "“Title shown to respondents”: "),
+        ({"family": "poisson"}, "transform", "“How values compare” must be by differences for poisson."),
         ({"family": "cauchy"}, "family", "That distribution is the family student_t:1"),
-        ({"low": "5", "high": ""}, "high", "High of the range must be a number"),
-        ({"low": "9", "high": "2"}, "range", "Range must be [low, high]"),
+        ({"low": "5", "high": ""}, "high", "“to” must be a number, such as 100 or -2.5; or leave both empty."),
+        ({"low": "9,000", "high": "2"}, "range", "“From” must be below “to”; they were read as 9,000 and 2."),
+        (
+            {"low": "0"},
+            "range",
+            "“From” must be above 0 where values compare by ratios; they were read as 0 and 2,000.",
+        ),
+        (NO_FAMILY | {"low": "-5"}, "range", "“From” must not be below 0 where values compare by ratios; they were"),
+        (NO_FAMILY | {"minimum": "200"}, "range", "“From” must not be below “Least possible value”; they were read as"),
+        (NO_FAMILY | {"maximum": "900"}, "range", "“to” must not be above “Largest possible value”; they were read as"),
+        (
+            {"transform": "identity", "high": "1e300"},
+            "range",
+            "“From” and “to” must be numbers that are at most about 1e99 and not all but equal; they were read as",
+        ),
         ({"epsilon": "much"}, "epsilon", "“ε of one answer” must be"),
         ({"epsilon": ""}, "epsilon", "“ε of one answer” is required: a number above 0."),
         ({"epsilon": "51"}, "epsilon", "“ε of one answer” must be at most 50."),
@@ -170,8 +187,8 @@ def test_what_is_wrong_stands_at_its_field(site: Site, fields: dict[str, str], f
         ({"component_2_name": ""}, "component_2_name", "A component's name has 1 to 64 letters"),
         ({"component_2_name": "w e"}, "component_2_name", "A component's name has 1 to 64 letters"),
         ({"component_2_name": "wage"}, "component_2_name", "Components must have different names."),
-        ({"component_1_low": "9000"}, "component_1_low", "The component wage: range must be [low, high]"),
-        ({"component_1_high": "much"}, "component_1_high", "The component wage: high of the range must be a number"),
+        ({"component_1_low": "9000"}, "component_1_low", "The component wage: “Most values from” must be below"),
+        ({"component_1_high": "much"}, "component_1_high", "The component wage: “to” must be a number"),
         ({"component_2_minimum": "130"}, "component_2_minimum", "The component age: the minimum must be below"),
         ({"component_2_unit": "€" * 81}, "component_2_unit", "The component age: unit: must have at most 80"),
         ({"component_1_decimals": "7"}, "component_1_decimals", "The component wage: decimals: "),
@@ -182,7 +199,7 @@ def test_what_is_wrong_stands_at_its_field(site: Site, fields: dict[str, str], f
         ({"component_1_prior_mu": "norm"}, "component_1_prior", "The component wage: give either prior or range"),
         (FOLDED | {"component_1_prior_mu": "norm, 3"}, "component_1_prior", "The component wage: prior of mu must be"),
         (FOLDED | {"component_1_prior_sigma": ""}, "component_1_prior", "The component wage: prior must name exactly"),
-        ({"component_1_family": "poisson"}, "component_1_transform", "The component wage: transform of poisson"),
+        ({"component_1_family": "poisson"}, "component_1_transform", "The component wage: “How values compare” must"),
         ({"minimum": "3"}, "minimum", "Minimum cannot go with components: leave minimum out or give it for each"),
         ({"period": "week"}, "period", "Period cannot go with components"),
         ({"epsilon": "much"}, "epsilon", "The component wage: “ε of one answer” must be"),
@@ -238,7 +255,7 @@ def test_all_that_is_wrong_is_told_at_once(site: Site) -> None:
     found = complaints(send_form(site, "/new", FORM | wrong).text)
     assert {*found} == {*wrong} - {"goal_of", "period"}
     assert found["epsilon"].startswith("“ε of one answer” must be")
-    assert found["high"].startswith("High of the range must be a number")
+    assert found["high"].startswith("“to” must be a number")
     named = {"component_1_name": "wäge", "component_1_low": "x"}
     assert {*complaints(send_form(site, "/new", SEVERAL | named).text)} == {*named}
     several = {"component_1_low": "9000", "component_2_minimum": "130", "component_2_goal": "mu", "epsilon": "much"}
