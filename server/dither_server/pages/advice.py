@@ -31,7 +31,6 @@ __all__ = ["Advice", "advise", "respondents_of"]
 _MEANINGS = {"mu": "middle (mu)", "sigma": "spread (sigma)"}
 _MEDIANS = {"mu": "median", "sigma": "spread"}
 """What the parameters of a logarithm are in the values' own units, where their precision is a share."""
-_DRAWS = 2_000
 _DEFAULT_RESPONDENTS = 1_000
 
 
@@ -106,8 +105,7 @@ def respondents_of(form: Mapping[str, str]) -> int:
 
 def _advice(spec: Specification, respondents: int) -> Advice:
     family = spec.family
-    draws = spec.prior.sample(np.random.default_rng(0), _DRAWS)
-    theta = family.constrain(np.median(draws, axis=0)[np.newaxis])[0]
+    theta = np.concatenate([part.quantiles(np.array([0.5])) for part in spec.prior.parts])
     without = precision_of_values(family, theta, spec.goal, spec.transform)
     learnt = respondents if spec.misfit_check is None else round(respondents * (1 - spec.misfit_check.share))
     rows = []

@@ -24,7 +24,7 @@ def test_the_advice_is_the_plan_and_the_design(site: Site) -> None:
     advice = site.client.get("/new/advice", params=FORM | {"epsilon": "1", "respondents": "5000"}).text
     assert "5,000 people give" in advice
     assert "Randomized response would need 37% fewer respondents" in advice
-    assert "If half of the people have 425 or less, one in ten 168 or less, and one in ten 1,080 or more" in advice
+    assert "If half of the people have 447 or less, one in ten 171 or less, and one in ten 1,170 or more" in advice
     assert not re.search(r"\b(mu|sigma|theta)\b", advice)
     few = site.client.get("/new/advice", params=FORM | {"epsilon": "1", "respondents": "1"}).text
     assert "too few" in few
@@ -36,6 +36,13 @@ def test_the_advice_is_the_plan_and_the_design(site: Site) -> None:
     assert (
         "Respondents must be a whole number." in site.client.get("/new/advice", params=FORM | {"respondents": "x"}).text
     )
+
+
+@pytest.mark.parametrize("range_", [{"low": "0", "high": "100"}, {"low": "-3", "high": "103"}])
+def test_the_population_of_the_advice_is_in_the_middle_of_the_range(range_: dict[str, str]) -> None:
+    advice = advise({"family": "normal", "transform": "identity", "epsilon": "1"} | range_)
+    assert advice.guess["mu"] == pytest.approx(50)
+    assert advice.population.startswith("half of the people have 50 or less")
 
 
 def test_advice_refuses_what_contradicts_itself(site: Site) -> None:
