@@ -100,7 +100,7 @@ for (const [kind, open] of Object.entries(KINDS)) {
       for (const { server, collection, epsilon, refused, spent } of capped.charges) {
         const reason = await ledger.charge(server, collection, "t", question(epsilon)).then(
           () => null,
-          (error) => error.message.replace("maxEpsilon", "max_epsilon"),
+          (error) => String(error.message).replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`),
         );
         assert.deepEqual([reason, await ledger.spent()], [refused, spent]);
       }
