@@ -67,7 +67,9 @@ def test_a_ledger_survives_a_fork(tmp_path: Path) -> None:
     assert finish(start("fork", tmp_path / "ledger.sqlite")) == {"error": "OverCap", "spent": 1.0}
 
 
-@pytest.mark.parametrize("turns", [(), (1, 2)], ids=["once", "panel"])
+@pytest.mark.parametrize(
+    "turns", [pytest.param((), id="once", marks=pytest.mark.long), pytest.param((1, 2), id="panel")]
+)
 def test_killed_between_any_two_steps(server: FakeServer, tmp_path: Path, turns: tuple[int, ...]) -> None:
     """Whenever the process dies, the next one sends the same bytes as it did or would have, and ε is spent once.
 

@@ -116,6 +116,7 @@ def test_whatever_the_family_a_jump_is_followed(
     assert found.sd < abs(after[0] - before[0]) / 2
 
 
+@pytest.mark.long
 def test_a_jump_after_calm_weeks_is_not_held_back_by_them() -> None:
     """By four standard deviations, after seven weeks without change: where it is after 200 answers. Seeded.
 

@@ -40,7 +40,7 @@ def unfound(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(posterior, "numbers_asked", lambda support, counts: [])
 
 
-@pytest.mark.parametrize("share", [0.3, 0.5])
+@pytest.mark.parametrize("share", [pytest.param(0.3, marks=pytest.mark.long), 0.5])
 def test_many_people_at_one_number_do_not_hide_the_others(share: float) -> None:
     """Errors of three collections are .026 at most."""
     assert max(error(asked(share, 3_000, seed), share) for seed in range(3)) < 0.05

@@ -135,6 +135,7 @@ class TestDistribution:
 
 
 class TestPosterior:
+    @pytest.mark.long
     @pytest.mark.parametrize("broken", [False, True])
     def test_bands_hold_the_shares_at_whole_numbers(self, broken: bool) -> None:
         """Without the decimals a number's own people are spread out evenly around it, half of them above."""

@@ -52,7 +52,7 @@ def test_mutated_bodies_break_nothing_and_store_nothing(served: Served) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("who", ["admin", "gateway", "nobody"])
+@pytest.mark.parametrize("who", ["admin", pytest.param("gateway", marks=pytest.mark.long), "nobody"])
 def test_the_running_server_does_what_its_document_says(served: Served, who: str, tmp_path: Path) -> None:
     url, app, _ = served
     with Admin(url, ADMIN_TOKEN) as admin:
