@@ -22,12 +22,7 @@ from dither_estimator.particles.start import InitialMixture, questions_places
 from dither_estimator.priors.prior import Prior
 from dither_estimator.weighted.sample import effective_sample_size, systematic_sample
 
-__all__ = [
-    "ParticleSystem",
-    "init",
-    "learnt_at_once",
-    "update",
-]
+__all__ = ["ParticleSystem", "init", "learnt_at_once", "update"]
 
 _MIN_ESS_SHARE = 0.5
 """The effective sample size never falls below this share of the particles."""

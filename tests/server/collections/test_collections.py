@@ -1,15 +1,11 @@
-import json
 from typing import Any
 
 import numpy as np
 import pytest
-from sqlalchemy import select, update
 
 from dither_estimator.specification.specification import Specification
 from dither_server.api.messages.collections import TermsReply
 from dither_server.collections.specification import parse_spec
-from dither_server.database.engine import make_engine, reading, writing
-from dither_server.database.schema import collections
 from testing.servers.defaults import ADMIN, SPEC
 from testing.servers.site import FakeClock, Site, open_site, problem
 
@@ -268,23 +264,6 @@ def test_a_bad_specification_is_refused_in_a_sentence(site: Site, fields: dict[s
     assert problem(reply) == (422, "invalid-body")
     assert says in reply.json()["detail"]
     assert site.client.get("/v1/collections", headers=ADMIN).json() == {"collections": []}
-
-
-def test_a_prior_that_is_refused_now_is_read_where_it_is_stored(migrated_url: str) -> None:
-    """A server starts, whatever an older version let in."""
-    slow = {"prior": {"mu": {"dist": "ksone", "n": 3}, "sigma": {"dist": "halfnorm", "scale": 10}}, "range": None}
-    with open_site(migrated_url) as site:
-        collection = site.create()
-        with reading(site.service._engine).connect() as connection:
-            before = connection.execute(select(collections.c.specification)).scalar_one()
-    changed = json.dumps({name: value for name, value in (json.loads(before) | slow).items() if value is not None})
-    engine = make_engine(migrated_url)
-    with writing(engine).begin() as connection:
-        connection.execute(update(collections).values(specification=changed))
-    engine.dispose()
-    with open_site(migrated_url) as site:
-        assert site.client.get(f"/v1/collections/{collection}").json()["prior"] == slow["prior"]
-        assert "draws from ksone take too long" in post(site, **slow).json()["detail"]
 
 
 @pytest.mark.parametrize("required", ["name", "epsilon"])
